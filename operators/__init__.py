@@ -1,0 +1,6 @@
+"""The operator table and its one generator.
+
+Read from top to bottom: ``table/*.yaml`` (what there is), ``schema.py`` (what a row may say),
+``aten.py`` (PyTorch's side of a row), ``generate.py`` (who gets what), ``templates/`` (how it
+looks).
+"""

@@ -1,0 +1,139 @@
+"""PyTorch's side of a row: ATen's functions as torchgen reads them from the installed torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import pathlib
+
+import torchgen
+from torchgen import local
+from torchgen.api.types import NativeSignature
+from torchgen.gen import get_grouped_native_functions, parse_native_yaml
+from torchgen.model import NativeFunction, NativeFunctionsGroup, SchemaKind
+
+INCLUDE = pathlib.Path(torchgen.__file__).parents[1] / "torch" / "include"
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    name: str
+    type: str  # the schema's type, e.g. "Tensor?", "int[]", "Scalar"
+
+
+@dataclasses.dataclass(frozen=True)
+class Function:
+    """One ATen function: an operator's functional, in-place or out form."""
+
+    native: NativeFunction
+    group: NativeFunctionsGroup | None
+
+    @property
+    def name(self) -> str:
+        return str(self.native.func.name)
+
+    @property
+    def variant(self) -> str:
+        kind = self.native.func.kind()
+        return {SchemaKind.inplace: "inplace", SchemaKind.out: "out"}.get(kind, "functional")
+
+    @property
+    def structured(self) -> bool:
+        return self.group is not None and self.group.structured
+
+    @property
+    def identifier(self) -> str:
+        return self.native.func.name.unambiguous_name()
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The inputs in schema order, without out arguments."""
+        return [
+            Argument(a.name, _type_name(str(a.type)))
+            for a in self.native.func.arguments.flat_non_out
+        ]
+
+    @property
+    def out_arguments(self) -> list[str]:
+        return [a.name for a in self.native.func.arguments.out]
+
+    @property
+    def returns(self) -> list[str]:
+        return [str(r.type) for r in self.native.func.returns]
+
+    @property
+    def definition(self) -> str:
+        with local.parametrize(
+            use_const_ref_for_mutable_tensors=self.native.use_const_ref_for_mutable_tensors,
+            use_ilistref_for_tensor_lists=self.native.part_of_structured_group,
+        ):
+            return NativeSignature(self.native.func, symint=False).defn(name=self.identifier)
+
+    @property
+    def meta_class(self) -> str:
+        assert self.group is not None
+        return f"at::meta::structured_{self.group.functional.func.name.unambiguous_name()}"
+
+    @property
+    def meta_header(self) -> str:
+        return f"ATen/ops/{self.native.root_name}_meta.h"
+
+    @property
+    def out_kernel(self) -> str | None:
+        """The C++ name of the out form of this operator, if it has one."""
+        if self.variant == "out":
+            return f"at::{self.native.func.name.name.base}_out"
+        if self.group is None:
+            return None
+        return f"at::{self.group.out.func.name.name.base}_out"
+
+
+def _type_name(schema_type: str) -> str:
+    """Symbolic and fixed-size integers are integers to a kernel: SymInt[2] -> int[]."""
+    name = schema_type.replace("SymInt", "int")
+    if "[" in name and not name.endswith("[]"):
+        head, _, tail = name.partition("[")
+        name = head + "[]" + tail.partition("]")[2]
+    return name
+
+
+@functools.cache
+def functions() -> dict[str, Function]:
+    """Every ATen function of the installed torch by its full name."""
+    folder = pathlib.Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
+    parsed = parse_native_yaml(
+        str(folder / "native_functions.yaml"), str(folder / "tags.yaml")
+    ).native_functions
+    result: dict[str, Function] = {}
+    for item in get_grouped_native_functions(parsed):
+        if isinstance(item, NativeFunctionsGroup):
+            for native in item.functions():
+                result[str(native.func.name)] = Function(native, item)
+        else:
+            result[str(item.func.name)] = Function(item, None)
+    return result
+
+
+def variants(function: Function, wanted: tuple[str, ...]) -> list[Function]:
+    """The forms of a structured operator; any other function stands for itself alone."""
+    if not function.structured:
+        return [function]
+    assert function.group is not None
+    forms = [functions()[str(native.func.name)] for native in function.group.functions()]
+    return [form for form in forms if form.variant in wanted and _is_form(form)]
+
+
+def _is_form(form: Function) -> bool:
+    # The group also carries the mutable form, which torch generates from the functional one.
+    return form.native.func.kind() is not SchemaKind.mutable
+
+
+@functools.cache
+def operator_header(cpp_name: str) -> str | None:
+    """The per-operator header that declares ``at::<cpp_name>``, if torch has one."""
+    candidates = [cpp_name, cpp_name.removesuffix("_outf"), cpp_name.removesuffix("_out")]
+    candidates += [c.rstrip("_") for c in candidates]
+    for candidate in candidates:
+        if (INCLUDE / "ATen" / "ops" / f"{candidate}.h").exists():
+            return f"ATen/ops/{candidate}.h"
+    return None

@@ -1,0 +1,240 @@
+"""What a row of the operator table may say.
+
+A row is one aclnn function::
+
+    - aclnn: Add(Tensor self, Tensor other, Scalar alpha, Tensor! out)
+      aten: [add.Tensor]
+      kernel: at::add_out(out, self, other, alpha)
+
+``aclnn`` (or ``softcann``, for a function that CANN does not have) gives the parameters of the
+first phase in CANN's order. ``!`` marks what is written, ``?`` what may be null, ``~`` an output
+whose shape depends on the data. ``kernel`` is C++ over the parameters as ATen objects; left out,
+it is the ATen out variant of the first ``aten`` entry. ``check: pointers`` says that the kernel
+cannot run on meta tensors, so phase one checks no shapes. ``include`` names headers that the
+kernel needs beyond those of the ATen functions that it calls.
+
+An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that name) and
+
+``args``
+    an expression over the ATen arguments (and outputs) for parameters that no ATen argument in
+    the same place fills. A written parameter named here is an argument that the operator updates,
+    not a result;
+``outputs``
+    for operators that are not structured: how each output is made, by a function of
+    ``torch_npu::shapes`` or any expression that gives a tensor;
+``host_scalar``
+    the aclnn function to call instead when the named argument is a Python number
+    (``{other: Adds}``);
+``random``
+    how many random numbers the kernel draws: the generator's seed and offset are then passed as
+    the parameters ``seed`` and ``offset``;
+``before``
+    C++ statements before the call, such as the check or the resizing of an ``out``;
+``variants``
+    of a structured operator, which of functional, inplace and out to register (default: all).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+from typing import Any
+
+import yaml
+
+
+class TableError(Exception):
+    """A row that the table's reader cannot accept; the text names file, row and reason."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A parameter kind: its C type and the class of softcann::aclnn that captures it."""
+
+    c_type: str
+    capture: str
+
+
+KINDS: dict[str, Kind] = {
+    "Tensor": Kind("const aclTensor*", "Tensor"),
+    "Tensor?": Kind("const aclTensor*", "OptionalTensor"),
+    "Tensor!": Kind("aclTensor*", "WrittenTensor"),
+    "Tensor!?": Kind("aclTensor*", "OptionalWrittenTensor"),
+    "Tensor!~": Kind("aclTensor*", "ResizedTensor"),
+    "Tensor[]": Kind("const aclTensorList*", "TensorList"),
+    "Tensor[]?": Kind("const aclTensorList*", "OptionalTensorList"),
+    "Tensor?[]": Kind("const aclTensorList*", "TensorListWithHoles"),
+    "Tensor[]!": Kind("aclTensorList*", "WrittenTensorList"),
+    "Scalar": Kind("const aclScalar*", "Scalar"),
+    "Scalar?": Kind("const aclScalar*", "OptionalScalar"),
+    "Scalar[]": Kind("const aclScalarList*", "ScalarList"),
+    "int[]": Kind("const aclIntArray*", "IntArray"),
+    "int[]?": Kind("const aclIntArray*", "OptionalIntArray"),
+    "float[]": Kind("const aclFloatArray*", "FloatArray"),
+    "bool[]": Kind("const aclBoolArray*", "BoolArray"),
+    "dtype": Kind("aclDataType", "DataType"),
+    "str": Kind("const char*", "String"),
+    "str!": Kind("char*", "String"),
+    "int": Kind("int64_t", "Value<int64_t>"),
+    "int32": Kind("int32_t", "Value<int32_t>"),
+    "int8": Kind("int8_t", "Value<int8_t>"),
+    "uint64": Kind("uint64_t", "Value<uint64_t>"),
+    "bool": Kind("bool", "Value<bool>"),
+    "double": Kind("double", "Value<double>"),
+    "float": Kind("float", "Value<float>"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    name: str
+    type: str
+    const: bool = False  # a written parameter that CANN's header declares const all the same
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.type]
+
+    @property
+    def c_type(self) -> str:
+        c_type = self.kind.c_type
+        return f"const {c_type}" if self.const else c_type
+
+    @property
+    def written(self) -> bool:
+        return "!" in self.type and self.type != "str!"
+
+
+@dataclasses.dataclass(frozen=True)
+class AtenEntry:
+    op: str
+    args: dict[str, str]
+    outputs: dict[str, str]
+    host_scalar: dict[str, str]
+    variants: tuple[str, ...]
+    random: str | None
+    before: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    name: str
+    prefix: str
+    parameters: tuple[Parameter, ...]
+    kernel: str | None
+    check: str
+    include: tuple[str, ...]
+    aten: tuple[AtenEntry, ...]
+    family: str
+
+    @property
+    def function(self) -> str:
+        """The C function's name, e.g. ``aclnnAdd``."""
+        return self.prefix + self.name
+
+    @property
+    def inputs(self) -> list[Parameter]:
+        return [p for p in self.parameters if not p.written]
+
+    @property
+    def outputs(self) -> list[Parameter]:
+        return [p for p in self.parameters if p.written]
+
+
+_SIGNATURE = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
+_PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
+_ROW_KEYS = {"aclnn", "softcann", "aten", "kernel", "check", "include"}
+_ENTRY_KEYS = {"op", "args", "outputs", "host_scalar", "variants", "random", "before"}
+_VARIANTS = ("functional", "inplace", "out")
+
+
+def parse_signature(text: str, where: str) -> tuple[str, tuple[Parameter, ...]]:
+    match = _SIGNATURE.match(" ".join(text.split()))
+    if match is None:
+        raise TableError(f"{where}: expected Name(type name, ...), got {text!r}")
+    parameters = []
+    for part in filter(None, (p.strip() for p in match[2].split(","))):
+        parameter = _PARAMETER.match(part)
+        if parameter is None or parameter[2] not in KINDS:
+            raise TableError(
+                f"{where}: {part!r} is not 'type name' with a type of {', '.join(KINDS)}"
+            )
+        parameters.append(Parameter(parameter[3], parameter[2], bool(parameter[1])))
+    return match[1], tuple(parameters)
+
+
+def _check_keys(mapping: dict[str, Any], allowed: set[str], where: str) -> None:
+    unknown = set(mapping) - allowed
+    if unknown:
+        raise TableError(f"{where}: unknown key {sorted(unknown)}; known are {sorted(allowed)}")
+
+
+def _parse_entry(entry: Any, parameters: tuple[Parameter, ...], where: str) -> AtenEntry:
+    if isinstance(entry, str):
+        entry = {"op": entry}
+    if not isinstance(entry, dict) or "op" not in entry:
+        raise TableError(f"{where}: an aten entry is a name or a mapping with 'op', got {entry!r}")
+    _check_keys(entry, _ENTRY_KEYS, f"{where}, {entry['op']}")
+    names = {p.name for p in parameters}
+    for key in ("args", "outputs"):
+        for name in entry.get(key, {}):
+            if name not in names:
+                raise TableError(
+                    f"{where}, {entry['op']}: {key} names {name!r}, which is no parameter"
+                )
+    variants = tuple(entry.get("variants", _VARIANTS))
+    if not set(variants) <= set(_VARIANTS):
+        raise TableError(f"{where}, {entry['op']}: variants are {_VARIANTS}, got {variants}")
+    random = entry.get("random")
+    return AtenEntry(
+        op=entry["op"],
+        args={k: str(v) for k, v in entry.get("args", {}).items()},
+        outputs={k: str(v) for k, v in entry.get("outputs", {}).items()},
+        host_scalar=dict(entry.get("host_scalar", {})),
+        variants=variants,
+        random=None if random is None else str(random),
+        before=str(entry.get("before", "")).strip().rstrip(";"),
+    )
+
+
+def parse_row(raw: dict[str, Any], family: str) -> Row:
+    where = f"table/{family}.yaml: {raw.get('aclnn', raw.get('softcann', raw))}"
+    _check_keys(raw, _ROW_KEYS, where)
+    if ("aclnn" in raw) == ("softcann" in raw):
+        raise TableError(f"{where}: a row has either 'aclnn' or 'softcann'")
+    prefix = "aclnn" if "aclnn" in raw else "softcann"
+    name, parameters = parse_signature(raw[prefix], where)
+    check = raw.get("check", "kernel")
+    if check not in ("kernel", "pointers"):
+        raise TableError(f"{where}: check is 'kernel' or 'pointers', got {check!r}")
+    aten = raw.get("aten", [])
+    if isinstance(aten, (str, dict)):
+        aten = [aten]
+    include = raw.get("include", [])
+    return Row(
+        name=name,
+        prefix=prefix,
+        parameters=parameters,
+        kernel=raw.get("kernel"),
+        check=check,
+        include=(include,) if isinstance(include, str) else tuple(include),
+        aten=tuple(_parse_entry(entry, parameters, where) for entry in aten),
+        family=family,
+    )
+
+
+def load(folder: pathlib.Path) -> list[Row]:
+    """Reads every family of the table, in file order, and refuses a function given twice."""
+    rows: list[Row] = []
+    seen: dict[str, str] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        for raw in yaml.load(path.read_text(), Loader=yaml.CSafeLoader) or []:
+            row = parse_row(raw, path.stem)
+            if row.function in seen:
+                raise TableError(
+                    f"table/{path.stem}.yaml: {row.function} stands in {seen[row.function]}.yaml"
+                )
+            seen[row.function] = path.stem
+            rows.append(row)
+    return rows

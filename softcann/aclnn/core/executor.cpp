@@ -1,0 +1,296 @@
+#include "aclnn/core/executor.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <dlfcn.h>
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+#include <array>
+#include <new>
+#include <string>
+
+#include "aclnn/softcann_ext.h"
+
+namespace softcann::aclnn {
+
+namespace {
+
+// Whether the calling thread flushes denormal numbers to zero (torch.set_flush_denormal).
+#if defined(__SSE__)
+constexpr unsigned kFlushDenormalBits = 0x8040;  // MXCSR: flush to zero, denormals are zero
+bool flushesDenormals() { return (_mm_getcsr() & kFlushDenormalBits) == kFlushDenormalBits; }
+#else
+bool flushesDenormals() { return false; }
+#endif
+
+// Kernels run below autograd and below every Python mode of the thread that happens to run them.
+const c10::DispatchKeySet kKernelExcludes =
+    c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+    c10::DispatchKeySet({c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot,
+                         c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+                         c10::DispatchKey::FuncTorchDynamicLayerBackMode,
+                         c10::DispatchKey::Functionalize, c10::DispatchKey::AutocastCPU,
+                         c10::DispatchKey::AutocastPrivateUse1});
+
+struct KernelScope {
+  c10::impl::ExcludeDispatchKeyGuard exclude{kKernelExcludes};
+  at::NoGradGuard no_grad;
+};
+
+// OpenMP's thread count is a property of each thread. torch brings its own OpenMP library under
+// a name of its own, so the function is looked up through libtorch_cpu.so rather than linked.
+using SetThreads = void (*)(int);
+SetThreads ompSetNumThreads() {
+  static const SetThreads function = [] {
+    void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    void* symbol = torch != nullptr ? dlsym(torch, "omp_set_num_threads") : nullptr;
+    return reinterpret_cast<SetThreads>(symbol);
+  }();
+  return function;
+}
+
+// Gives the worker the number of threads and the denormal mode of the thread that made the call.
+void adoptCallerSettings(const aclOpExecutor& executor) {
+  thread_local int threads = -1;
+  if (threads != executor.threads) {
+    at::get_num_threads();  // lets ATen initialise this thread first
+    if (const SetThreads set = ompSetNumThreads(); set != nullptr) {
+      set(executor.threads);
+    }
+    threads = executor.threads;
+  }
+  if (executor.flush_denormals != flushesDenormals()) {
+    at::globalContext().setFlushDenormal(executor.flush_denormals);
+  }
+}
+
+// Blocks of executor memory by power-of-two size. A thread takes from its own list; when that is
+// empty it takes over everything that workers have pushed since.
+class ExecutorMemory {
+ public:
+  static void* allocate(size_t bytes) {
+    const int index = classOf(bytes);
+    if (index >= kClasses) {
+      return ::operator new(bytes);
+    }
+    Block*& mine = local().heads[index];
+    if (mine == nullptr) {
+      mine = returned_[index].exchange(nullptr, std::memory_order_acquire);
+    }
+    if (mine == nullptr) {
+      return ::operator new(kSmallest << index);
+    }
+    Block* block = mine;
+    mine = block->next;
+    return block;
+  }
+
+  static void free(void* memory, size_t bytes) noexcept {
+    const int index = classOf(bytes);
+    if (index >= kClasses) {
+      ::operator delete(memory);
+      return;
+    }
+    giveBack(index, static_cast<Block*>(memory), static_cast<Block*>(memory));
+  }
+
+ private:
+  static constexpr size_t kSmallest = 256;
+  static constexpr int kClasses = 6;
+
+  struct Block {
+    Block* next;
+  };
+
+  // What an ending thread had taken goes back to the others.
+  struct Local {
+    std::array<Block*, kClasses> heads{};
+    ~Local() {
+      for (int index = 0; index < kClasses; ++index) {
+        if (Block* first = heads[index]; first != nullptr) {
+          Block* last = first;
+          while (last->next != nullptr) {
+            last = last->next;
+          }
+          giveBack(index, first, last);
+        }
+      }
+    }
+  };
+
+  static void giveBack(int index, Block* first, Block* last) noexcept {
+    auto& stack = returned_[index];
+    last->next = stack.load(std::memory_order_relaxed);
+    while (!stack.compare_exchange_weak(last->next, first, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+    }
+  }
+
+  static int classOf(size_t bytes) {
+    int index = 0;
+    for (size_t size = kSmallest; size < bytes; size <<= 1) {
+      ++index;
+    }
+    return index;
+  }
+
+  static Local& local() {
+    thread_local Local local;
+    return local;
+  }
+
+  static std::array<std::atomic<Block*>, kClasses> returned_;
+};
+
+std::array<std::atomic<ExecutorMemory::Block*>, ExecutorMemory::kClasses> ExecutorMemory::returned_;
+
+// Runs `kernel` with exceptions turned into text; true if there was none.
+template <class Function>
+bool catching(const char* name, std::string& message, Function function) noexcept {
+  try {
+    function();
+    return true;
+  } catch (const c10::Error& error) {
+    message = std::string(name) + ": " + error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    message = std::string(name) + ": " + error.what();
+  } catch (...) {
+    message = std::string(name) + ": the kernel threw an unknown exception";
+  }
+  return false;
+}
+
+// Kernels without a meta form say so with NotImplementedError: their arguments are checked when
+// they run.
+aclnnStatus checkByKernel(aclOpExecutor& executor) noexcept {
+  const char* name = executor.op->task.name;
+  Frame frame(Frame::Mode::kCheck);
+  bool kept = true;
+  std::string message;
+  const bool ran = catching(name, message, [&] {
+    KernelScope scope;
+    try {
+      executor.run(executor, frame);
+      kept = executor.shapes_kept(executor, frame);
+    } catch (const c10::NotImplementedError&) {
+      return;
+    }
+  });
+  if (!ran) {
+    return fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
+  }
+  if (!kept) {
+    return fail(ACLNN_ERR_PARAM_INVALID,
+                std::string(name) + ": an output's shape is not the one that the inputs give");
+  }
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+void* allocateExecutor(size_t bytes) { return ExecutorMemory::allocate(bytes); }
+void freeExecutor(void* memory, size_t bytes) noexcept { ExecutorMemory::free(memory, bytes); }
+
+bool& argumentsChecked() noexcept {
+  thread_local bool checked = false;
+  return checked;
+}
+
+aclnnStatus missingArgument(const Operator& op, int position) {
+  const std::string name = op.task.name;
+  if (position < 0) {
+    return fail(ACLNN_ERR_PARAM_NULLPTR,
+                name + "GetWorkspaceSize: workspaceSize or executor is null");
+  }
+  return fail(ACLNN_ERR_PARAM_NULLPTR, name + "GetWorkspaceSize: parameter " +
+                                           std::to_string(position) +
+                                           " is null or of an unknown data type");
+}
+
+aclnnStatus finishPhaseOne(aclOpExecutor& executor) noexcept {
+  executor.references.store(1, std::memory_order_relaxed);
+  executor.threads = at::get_num_threads();
+  executor.flush_denormals = flushesDenormals();
+  executor.repeatable = false;
+  if (argumentsChecked() || executor.op->check == Check::kPointers) {
+    return ACLNN_SUCCESS;
+  }
+  return checkByKernel(executor);
+}
+
+aclError runExecutor(void* payload) noexcept {
+  auto& executor = *static_cast<aclOpExecutor*>(payload);
+  Frame& frame = computeFrame();
+  std::string message;
+  const bool ran = catching(executor.op->task.name, message, [&] {
+    KernelScope scope;
+    adoptCallerSettings(executor);
+    executor.run(executor, frame);
+  });
+  frame.reset();
+  if (!ran) {
+    setTaskError(std::move(message));
+    return ACLNN_ERR_INNER;
+  }
+  return ACL_SUCCESS;
+}
+
+void releaseExecutor(void* payload) noexcept {
+  auto* executor = static_cast<aclOpExecutor*>(payload);
+  if (executor->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    executor->destroy(executor);
+  }
+}
+
+aclnnStatus execute(const Operator& op, void* /*workspace*/, uint64_t /*workspace_size*/,
+                    aclOpExecutor* executor, aclrtStream stream) noexcept {
+  if (executor == nullptr) {
+    return fail(ACLNN_ERR_PARAM_NULLPTR, std::string(op.task.name) + ": executor is null");
+  }
+  if (executor->op != &op) {
+    return fail(ACLNN_ERR_PARAM_INVALID, std::string(op.task.name) +
+                                             ": the executor was made for " +
+                                             executor->op->task.name);
+  }
+  if (executor->repeatable) {
+    executor->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  return enqueue(stream, &op.task, executor);
+}
+
+}  // namespace softcann::aclnn
+
+extern "C" {
+
+ACL_FUNC_VISIBILITY bool* softcannArgumentsChecked(void) {
+  return &softcann::aclnn::argumentsChecked();
+}
+
+aclnnStatus aclnnInit(const char* /*configPath*/) { return ACLNN_SUCCESS; }
+
+aclnnStatus aclnnFinalize(void) { return ACLNN_SUCCESS; }
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
+  if (executor == nullptr) {
+    return softcann::fail(ACLNN_ERR_PARAM_NULLPTR,
+                          "aclSetAclOpExecutorRepeatable: executor is null");
+  }
+  executor->repeatable = true;
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
+  if (executor == nullptr) {
+    return softcann::fail(ACLNN_ERR_PARAM_NULLPTR, "aclDestroyAclOpExecutor: executor is null");
+  }
+  softcann::aclnn::releaseExecutor(executor);
+  return ACLNN_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,69 @@
+// An operator call between its two phases.
+//
+// Phase one (…GetWorkspaceSize) copies every argument into an executor, so that the caller may
+// destroy its descriptors at once, and checks them by running the kernel on meta tensors. Phase
+// two enqueues the executor as a task; the stream's worker lends the arguments to the kernel as
+// ATen objects and runs it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "aclnn/acl_meta.h"
+#include "aclnn/core/frame.h"
+#include "runtime/core/task.h"
+
+namespace softcann::aclnn {
+
+// How phase one may check a call.
+enum class Check {
+  kByKernel,  // the kernel runs on meta tensors
+  kPointers,  // the kernel cannot: nulls are found in phase one, the rest when it runs
+};
+
+// The static description of an aclnn function.
+struct Operator {
+  TaskType task;
+  Check check;
+};
+
+// Runs one executor's kernel; the code that was thrown becomes the task's error.
+aclError runExecutor(void* executor) noexcept;
+void releaseExecutor(void* executor) noexcept;
+
+constexpr Operator makeOperator(const char* name, Check check = Check::kByKernel) {
+  return Operator{TaskType{name, &runExecutor, &releaseExecutor}, check};
+}
+
+// Memory for executors, recycled from the workers that release them to the threads that make them.
+void* allocateExecutor(size_t bytes);
+void freeExecutor(void* memory, size_t bytes) noexcept;
+
+// The calling thread's "my arguments are checked" flag (softcann_ext.h).
+bool& argumentsChecked() noexcept;
+
+// The part of phase one that does not depend on the parameters' kinds: notes the caller's thread
+// settings and, unless the caller vouches for its arguments, runs the kernel in a check frame and
+// compares the written tensors' shapes. Fails with ACLNN_ERR_PARAM_INVALID.
+aclnnStatus finishPhaseOne(aclOpExecutor& executor) noexcept;
+
+// Phase two, the same for every operator.
+aclnnStatus execute(const Operator& op, void* workspace, uint64_t workspace_size,
+                    aclOpExecutor* executor, aclrtStream stream) noexcept;
+
+aclnnStatus missingArgument(const Operator& op, int position);
+
+}  // namespace softcann::aclnn
+
+// What every executor has, whatever its arguments; ExecutorOf adds them.
+struct aclOpExecutor {
+  const softcann::aclnn::Operator* op;
+  void (*run)(aclOpExecutor&, softcann::aclnn::Frame&);
+  // True if every written tensor still has the shape its descriptor gave.
+  bool (*shapes_kept)(aclOpExecutor&, softcann::aclnn::Frame&);
+  void (*destroy)(aclOpExecutor*) noexcept;
+  std::atomic<int> references;  // the caller's (until phase two, unless repeatable) and the stream's
+  int threads;                  // OpenMP threads of the thread that made it
+  bool flush_denormals;         // likewise
+  bool repeatable;
+};

@@ -1,0 +1,37 @@
+// Operators on lists of tensors.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/linalg_vector_norm.h>
+
+#include <vector>
+
+namespace softcann::aclnn {
+
+// Copies each tensor of `from` to its output; an output that is the input itself is left alone.
+inline void copyEach(const std::vector<at::Tensor>& from, const std::vector<at::Tensor>& out) {
+  TORCH_CHECK(from.size() == out.size(), "the lists have ", from.size(), " and ", out.size(),
+              " tensors");
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i].data_ptr() != out[i].data_ptr() || from[i].scalar_type() != out[i].scalar_type()) {
+      out[i].copy_(from[i]);
+    }
+  }
+}
+
+inline void absEach(const std::vector<at::Tensor>& from, std::vector<at::Tensor>& out) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    at::abs_out(out[i], from[i]);
+  }
+}
+
+inline void normEach(const std::vector<at::Tensor>& from, const at::Scalar& ord,
+                     std::vector<at::Tensor>& out) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    at::linalg_vector_norm_out(out[i], from[i], ord, at::OptionalIntArrayRef{}, false,
+                               out[i].scalar_type());
+  }
+}
+
+}  // namespace softcann::aclnn

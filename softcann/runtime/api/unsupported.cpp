@@ -1,0 +1,84 @@
+// Functions of the public interface that softcann does not implement. Each says so; none pretends
+// to have worked.
+#include <string>
+
+#include "runtime/core/task.h"
+
+using namespace softcann;
+
+namespace {
+
+aclError notSupported(const char* function, const char* instead) noexcept {
+  return fail(ACL_ERROR_API_NOT_SUPPORT,
+              std::string(function) + " is not supported by softcann" + instead);
+}
+
+constexpr const char* kNoBinaries = ": device binaries cannot run here; use the aclnn operators";
+constexpr const char* kNoSharing =
+    ": memory cannot be shared with other processes yet; copy through host memory";
+constexpr const char* kNoCapture = ": graphs cannot be captured yet; run the tasks in a stream";
+constexpr const char* kNoDump = ": there are no device dumps; copy the tensors to the host";
+
+}  // namespace
+
+// name, parameter types, what to say
+#define SOFTCANN_UNSUPPORTED(name, parameters, instead) \
+  aclError name parameters { return notSupported(#name, instead); }
+
+extern "C" {
+
+SOFTCANN_UNSUPPORTED(aclrtGetDeviceUtilizationRate, (int32_t, aclrtUtilizationInfo*),
+                     ": a core's load is the host's; use aclrtGetMemInfo() for memory")
+SOFTCANN_UNSUPPORTED(aclrtMemFlush, (void*, size_t), ": memory is coherent; leave the call out")
+SOFTCANN_UNSUPPORTED(aclrtMemInvalidate, (void*, size_t),
+                     ": memory is coherent; leave the call out")
+
+SOFTCANN_UNSUPPORTED(aclrtMemExportToShareableHandle,
+                     (aclrtDrvMemHandle, aclrtMemHandleType, uint64_t, uint64_t*), kNoSharing)
+SOFTCANN_UNSUPPORTED(aclrtMemImportFromShareableHandle, (uint64_t, int32_t, aclrtDrvMemHandle*),
+                     kNoSharing)
+SOFTCANN_UNSUPPORTED(aclrtMemSetPidToShareableHandle, (uint64_t, int32_t*, size_t), kNoSharing)
+SOFTCANN_UNSUPPORTED(aclrtIpcMemGetExportKey, (void*, size_t, char*, size_t, uint64_t), kNoSharing)
+SOFTCANN_UNSUPPORTED(aclrtIpcMemImportByKey, (void**, const char*, uint64_t), kNoSharing)
+SOFTCANN_UNSUPPORTED(aclrtIpcMemClose, (const char*), kNoSharing)
+SOFTCANN_UNSUPPORTED(aclrtIpcMemSetImportPid, (const char*, int32_t*, size_t), kNoSharing)
+SOFTCANN_UNSUPPORTED(aclrtIpcGetEventHandle, (aclrtEvent, aclrtIpcEventHandle*),
+                     ": events cannot be shared with other processes; synchronise on the host")
+SOFTCANN_UNSUPPORTED(aclrtIpcOpenEventHandle, (aclrtIpcEventHandle, aclrtEvent*),
+                     ": events cannot be shared with other processes; synchronise on the host")
+
+SOFTCANN_UNSUPPORTED(aclrtBinaryLoadFromData,
+                     (const void*, size_t, const aclrtBinaryLoadOptions*, aclrtBinHandle*),
+                     kNoBinaries)
+SOFTCANN_UNSUPPORTED(aclrtBinaryGetFunction, (aclrtBinHandle, const char*, aclrtFuncHandle*),
+                     kNoBinaries)
+SOFTCANN_UNSUPPORTED(aclrtGetFunctionAddr, (aclrtFuncHandle, void**, void**), kNoBinaries)
+
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureBegin, (aclrtStream, aclmdlRICaptureMode), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureGetInfo, (aclrtStream, aclmdlRICaptureStatus*, aclmdlRI*),
+                     kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureEnd, (aclrtStream, aclmdlRI*), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureToModelRIBegin, (aclrtStream, aclmdlRI, aclmdlRICaptureMode),
+                     kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureThreadExchangeMode, (aclmdlRICaptureMode*), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureTaskGrpBegin, (aclrtStream), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureTaskGrpEnd, (aclrtStream, aclrtTaskGrp*), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureTaskUpdateBegin, (aclrtStream, aclrtTaskGrp), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICaptureTaskUpdateEnd, (aclrtStream), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRIExecuteAsync, (aclmdlRI, aclrtStream), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRIExecute, (aclmdlRI, int32_t), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRIDestroy, (aclmdlRI), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRIGetId, (aclmdlRI, uint32_t*), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRIDebugPrint, (aclmdlRI), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRIDebugJsonPrint, (aclmdlRI, const char*, uint32_t), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICondHandleCreate,
+                     (aclmdlRI, uint32_t, aclmdlRICondHandleFlag, aclmdlRICondHandle*), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRICondHandleGetCondPtr, (aclmdlRICondHandle, uint64_t**), kNoCapture)
+SOFTCANN_UNSUPPORTED(aclmdlRIAddCondTask, (aclmdlRICondTaskParams, aclrtStream, uint32_t),
+                     kNoCapture)
+
+SOFTCANN_UNSUPPORTED(aclmdlInitDump, (void), kNoDump)
+SOFTCANN_UNSUPPORTED(aclmdlSetDump, (const char*), kNoDump)
+SOFTCANN_UNSUPPORTED(aclmdlFinalizeDump, (void), kNoDump)
+
+}  // extern "C"

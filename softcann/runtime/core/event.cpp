@@ -1,0 +1,202 @@
+#include "runtime/core/event.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace softcann {
+namespace {
+
+constexpr std::chrono::microseconds kEventSpin(20);
+// A worker that waits looks this often whether its stream is being aborted.
+constexpr std::chrono::milliseconds kAbortCheck(20);
+
+struct EventPool {
+  std::mutex mutex;
+  std::vector<Event*> free;
+  uint32_t next_id = 0;
+};
+
+EventPool& pool() {
+  static auto* pool = new EventPool;
+  return *pool;
+}
+
+uint64_t nowNanoseconds() noexcept {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+          .count());
+}
+
+// Whether `generation` comes at or before `reached`; generations wrap around.
+bool isReached(uint32_t generation, uint32_t reached) noexcept {
+  return static_cast<int32_t>(reached - generation) >= 0;
+}
+
+}  // namespace
+
+// The tasks that events put into streams.
+struct EventTasks {
+  struct Payload {
+    Event* event;
+    uint32_t generation;
+    int32_t timeout_ms;
+  };
+
+  static Payload* payloadOf(void* payload) noexcept { return static_cast<Payload*>(payload); }
+
+  static aclError runRecord(void* payload) noexcept {
+    Payload* task = payloadOf(payload);
+    task->event->complete(task->generation, nowNanoseconds());
+    return ACL_SUCCESS;
+  }
+  // Also completes the recording of a dropped task: nobody may wait for it in vain.
+  static void releaseRecord(void* payload) noexcept {
+    Payload* task = payloadOf(payload);
+    task->event->complete(task->generation, 0);
+    task->event->drop();
+    delete task;
+  }
+
+  static aclError runReset(void* payload) noexcept {
+    Payload* task = payloadOf(payload);
+    task->event->nanoseconds_.store(0);
+    return ACL_SUCCESS;
+  }
+  static void releaseReset(void* payload) noexcept {
+    payloadOf(payload)->event->drop();
+    delete payloadOf(payload);
+  }
+
+  static aclError runWait(void* payload) noexcept {
+    Payload* task = payloadOf(payload);
+    if (task->event->waitFor(task->generation, Deadline::afterMilliseconds(task->timeout_ms),
+                             Stream::running())) {
+      return ACL_SUCCESS;
+    }
+    setTaskError("the event was not complete after " + std::to_string(task->timeout_ms) + " ms");
+    return ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
+  }
+  static void releaseWait(void* payload) noexcept {
+    payloadOf(payload)->event->pending_waits_.fetch_sub(1);
+    payloadOf(payload)->event->drop();
+    delete payloadOf(payload);
+  }
+
+  static constexpr TaskType kRecord = {"aclrtRecordEvent", runRecord, releaseRecord};
+  static constexpr TaskType kReset = {"aclrtResetEvent", runReset, releaseReset};
+  static constexpr TaskType kWait = {"aclrtStreamWaitEvent", runWait, releaseWait};
+};
+
+Event* Event::open(uint32_t flags) {
+  Event* event = nullptr;
+  {
+    std::lock_guard lock(pool().mutex);
+    if (!pool().free.empty()) {
+      event = pool().free.back();
+      pool().free.pop_back();
+    } else {
+      event = new Event;
+    }
+    event->id_ = pool().next_id++;
+  }
+  event->flags_ = flags;
+  event->recorded_ = 0;
+  event->completed_ = 0;
+  event->pending_waits_ = 0;
+  event->nanoseconds_ = 0;
+  event->references_ = 1;
+  event->magic_ = kMagic;
+  return event;
+}
+
+aclError Event::close() noexcept {
+  uint32_t alive = kMagic;
+  if (!magic_.compare_exchange_strong(alive, 0)) {
+    return fail(ACL_ERROR_RT_INVALID_HANDLE, "the event has been destroyed already");
+  }
+  drop();
+  return ACL_SUCCESS;
+}
+
+void Event::drop() noexcept {
+  if (references_.fetch_sub(1) != 1) return;
+  std::lock_guard lock(pool().mutex);
+  pool().free.push_back(this);
+}
+
+aclError Event::record(Stream* stream) {
+  retain();
+  const uint32_t generation = recorded_.fetch_add(1) + 1;
+  return stream->enqueue(&EventTasks::kRecord, new EventTasks::Payload{this, generation, -1});
+}
+
+aclError Event::reset(Stream* stream) {
+  retain();
+  return stream->enqueue(&EventTasks::kReset, new EventTasks::Payload{this, 0, -1});
+}
+
+aclError Event::waitIn(Stream* stream, int32_t timeout_ms) {
+  const uint32_t generation = recorded_.load();
+  if (isReached(generation, completed_.load(std::memory_order_acquire))) return ACL_SUCCESS;
+  retain();
+  pending_waits_.fetch_add(1);
+  return stream->enqueue(&EventTasks::kWait, new EventTasks::Payload{this, generation, timeout_ms});
+}
+
+void Event::complete(uint32_t generation, uint64_t nanoseconds) noexcept {
+  // Recordings in different streams may finish out of order: only move forward.
+  uint32_t reached = completed_.load();
+  do {
+    if (isReached(generation, reached)) return;
+    if (generation == recorded_.load()) nanoseconds_.store(nanoseconds);
+  } while (!completed_.compare_exchange_weak(reached, generation));
+  if (sleepers_.load() != 0) futexWake(completed_);
+}
+
+bool Event::isComplete() const noexcept { return isReached(recorded_.load(), completed_.load()); }
+
+bool Event::waitFor(uint32_t generation, Deadline deadline, const Stream* waiting) noexcept {
+  const auto done = [&]() noexcept { return isReached(generation, completed_.load()); };
+  if (spinUntil(kEventSpin, done)) return true;
+  sleepers_.fetch_add(1);
+  bool reached = false;
+  for (;;) {
+    const uint32_t seen = completed_.load();
+    reached = isReached(generation, seen);
+    if (reached || (waiting != nullptr && waiting->isAborting())) {
+      reached = true;
+      break;
+    }
+    if (deadline.passed()) break;
+    futexWait(completed_, seen, deadline.left(kAbortCheck));
+  }
+  sleepers_.fetch_sub(1);
+  return reached;
+}
+
+aclError Event::synchronize(Deadline deadline) noexcept {
+  if (waitFor(recorded_.load(), deadline, Stream::running())) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "the event was not complete within the timeout");
+}
+
+aclError Event::timestamp(uint64_t* nanoseconds) const noexcept {
+  if ((flags_ & ACL_EVENT_TIME_LINE) == 0) {
+    return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                "the event keeps no time: create it with ACL_EVENT_TIME_LINE");
+  }
+  if (recorded_.load() == 0) {
+    return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the event has not been recorded");
+  }
+  if (!isComplete()) {
+    return fail(ACL_ERROR_RT_EVENT_NOT_COMPLETE, "the event is not complete yet");
+  }
+  *nanoseconds = nanoseconds_.load();
+  if (*nanoseconds == 0) {
+    return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                "the event was reset, or its recording was dropped with its stream's tasks");
+  }
+  return ACL_SUCCESS;
+}
+
+}  // namespace softcann

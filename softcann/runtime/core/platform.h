@@ -1,0 +1,52 @@
+// What this process was told to imitate: the settings in the environment, read once.
+//
+//   SOFTCANN_DEVICE_COUNT        number of devices in the machine, 0..64 (8)
+//   SOFTCANN_SOC_NAME            chip, e.g. Ascend910B2 (Ascend910B2)
+//   SOFTCANN_DEVICE_MEMORY       bytes per device, with an optional suffix K, M, G, T (64G)
+//   SOFTCANN_ADDRESS_SPACE       bytes of device addresses reserved for all devices (4T)
+//   SOFTCANN_OVERCOMMIT          1: allocate beyond what the machine has available (0)
+//   SOFTCANN_RUNTIME_DIR         where processes publish their memory use (see process_registry.h)
+//   ASCEND_RT_VISIBLE_DEVICES, ASCEND_VISIBLE_DEVICES   e.g. "0,2" or "0-3"; the first that is set
+//   ASCEND_LAUNCH_BLOCKING       1: run every task in the calling thread (0)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "acl/acl_base.h"
+#include "runtime/core/task.h"
+
+namespace softcann {
+
+// What the imitated chip has.
+struct SocSpec {
+  const char* name;
+  int cube_cores;
+  int vector_cores;
+  int aicpu_cores;
+  int64_t l2_bytes;
+  int64_t unified_buffer_bytes;  // per vector core
+  int64_t architecture;          // as ACL_DEV_ATTR_NPU_ARCH
+};
+
+struct Platform {
+  const SocSpec* soc = nullptr;
+  std::vector<int> visible;  // physical id of each visible device
+  int device_count = 0;      // devices in the machine, visible or not
+  size_t device_memory = 0;
+  size_t address_space = 0;
+  bool address_space_is_default = true;
+  bool overcommit = false;
+  bool launch_blocking = false;
+};
+
+// The settings, or nullptr where one is nonsense; then the calling thread's error text names the
+// variable and its value.
+SOFTCANN_EXPORT const Platform* platform() noexcept;
+
+// Fills `platform` from the environment. Throws std::invalid_argument.
+void readPlatform(Platform& platform);
+
+}  // namespace softcann

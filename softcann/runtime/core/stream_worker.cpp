@@ -1,0 +1,134 @@
+// The part of Stream that runs tasks: its worker thread, or the caller in blocking mode.
+#include <signal.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "runtime/core/context.h"
+#include "runtime/core/device.h"
+#include "runtime/core/error_state.h"
+#include "runtime/core/stream.h"
+
+namespace softcann {
+namespace {
+
+// How long an idle worker spins before it sleeps: longer than the gap between two operators that
+// a busy program dispatches, and short enough not to be noticed.
+constexpr std::chrono::microseconds kWorkerSpin(30);
+constexpr std::chrono::seconds kLongSleep(3600);
+
+thread_local Stream* running_stream = nullptr;
+thread_local const char* running_task = nullptr;
+
+}  // namespace
+
+Stream* Stream::running() noexcept { return running_stream; }
+const char* Stream::runningTask() noexcept { return running_task; }
+
+aclError Stream::runInCaller(const TaskType* type, void* payload) noexcept {
+  std::lock_guard lock(inline_mutex_);
+  Stream* const outer_stream = std::exchange(running_stream, this);
+  const char* const outer_task = std::exchange(running_task, type->name);
+  const aclError code = type->run(payload);
+  running_stream = outer_stream;
+  running_task = outer_task;
+  type->release(payload);
+  if (code == ACL_SUCCESS) return ACL_SUCCESS;
+  std::string text = takeTaskError();
+  return fail(code, std::string(type->name) + " failed: " + text);
+}
+
+aclError Stream::startWorker() noexcept {
+  std::lock_guard lock(mutex_);
+  if ((flags_.load() & kNotStarted) == 0) return ACL_SUCCESS;
+  // Signals are for the program's own threads, except those that a task's fault raises.
+  sigset_t blocked;
+  sigset_t previous;
+  sigfillset(&blocked);
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT})
+    sigdelset(&blocked, signal);
+  pthread_sigmask(SIG_SETMASK, &blocked, &previous);
+  const int error = pthread_create(&worker_, nullptr, &Stream::workerMain, this);
+  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  if (error != 0) {
+    return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL,
+                std::string("cannot start a stream's thread: ") + std::strerror(error));
+  }
+  worker_exists_ = true;
+  flags_.fetch_and(~static_cast<uint32_t>(kNotStarted));
+  return ACL_SUCCESS;
+}
+
+void* Stream::workerMain(void* stream) noexcept {
+  auto* self = static_cast<Stream*>(stream);
+  char name[16];
+  std::snprintf(name, sizeof(name), "npu%d-stream%d", self->device_->id(), self->id_);
+  pthread_setname_np(pthread_self(), name);
+  Context::setCurrent(self->context_);
+  running_stream = self;
+  self->work();
+  self->stopped_.store(1);
+  futexWake(self->stopped_);
+  return nullptr;
+}
+
+void Stream::work() noexcept {
+  for (uint64_t position = 0;; ++position) {
+    Slot& slot = ring_[position % kCapacity];
+    if (!waitForTask(slot, position)) return;
+    const TaskType* type = slot.type;
+    void* payload = slot.payload;
+    slot.turn.store(position + kCapacity, std::memory_order_release);
+    if ((flags_.load(std::memory_order_relaxed) & (kStopped | kAborting)) != 0) {
+      type->release(payload);
+    } else {
+      runTask(type, payload);
+    }
+    finished(position + 1);
+  }
+}
+
+bool Stream::waitForTask(Slot& slot, uint64_t position) noexcept {
+  const auto ready = [&]() noexcept {
+    return slot.turn.load(std::memory_order_acquire) == position + 1 ||
+           stop_requested_.load(std::memory_order_relaxed);
+  };
+  if (!spinUntil(kWorkerSpin, ready)) {
+    for (;;) {
+      asleep_.store(1, std::memory_order_seq_cst);
+      if (slot.turn.load(std::memory_order_seq_cst) == position + 1 || stop_requested_.load()) {
+        break;
+      }
+      futexWait(asleep_, 1, kLongSleep);
+    }
+    asleep_.store(0, std::memory_order_relaxed);
+  }
+  return !stop_requested_.load(std::memory_order_relaxed);
+}
+
+void Stream::runTask(const TaskType* type, void* payload) noexcept {
+  running_task = type->name;
+  const aclError code = type->run(payload);
+  running_task = nullptr;
+  if (code != ACL_SUCCESS) recordFailure(type->name, code);
+  type->release(payload);
+}
+
+void Stream::recordFailure(const char* task, aclError code) noexcept {
+  std::string message = std::string(task) + " failed: " + takeTaskError();
+  std::lock_guard lock(mutex_);
+  if (failure_.code == ACL_SUCCESS) failure_ = {code, std::move(message)};
+  if (stopsOnFailure()) flags_.fetch_or(kStopped);
+}
+
+void Stream::finished(uint64_t count) noexcept {
+  completed_.store(count, std::memory_order_seq_cst);
+  if (count < awaited_.load(std::memory_order_seq_cst)) return;
+  awaited_.store(UINT64_MAX);
+  reached_.fetch_add(1);
+  futexWake(reached_);
+}
+
+}  // namespace softcann

@@ -1,0 +1,102 @@
+"""What a call came to, on either device, and whether two outcomes agree."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """A result, or the exception that took its place."""
+
+    value: Any = None
+    error: Exception | None = None
+
+    def __str__(self) -> str:
+        return "a result" if self.error is None else short(self.error)
+
+
+def short(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:240]
+
+
+def attempt(call: Callable[[], Any]) -> Outcome:
+    try:
+        return Outcome(value=call())
+    except Exception as error:
+        return Outcome(error=error)
+
+
+def same_exception(expected: Exception, actual: Exception) -> bool:
+    """Equal types; AcceleratorError, of what only the device finds, stands for RuntimeError."""
+    if isinstance(actual, torch.AcceleratorError):
+        return type(expected) is RuntimeError
+    return type(actual) is type(expected)
+
+
+def disagreement(expected: Outcome, actual: Outcome, device: str, values: bool) -> str | None:
+    """Why `actual` is not what the CPU gave, or None. Without `values` only the form counts."""
+    if expected.error is not None or actual.error is not None:
+        if (
+            expected.error is not None
+            and actual.error is not None
+            and same_exception(expected.error, actual.error)
+        ):
+            return None
+        return f"cpu gave {expected}, {device} {actual}"
+    expected_leaves, expected_tree = tree_flatten(expected.value)
+    actual_leaves, actual_tree = tree_flatten(actual.value)
+    if expected_tree != actual_tree:
+        return f"structure: cpu gave {expected_tree}, {device} {actual_tree}"[:240]
+    for left, right in zip(expected_leaves, actual_leaves, strict=True):
+        reason = _leaf_disagreement(left, right, device, values)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _leaf_disagreement(expected: Any, actual: Any, device: str, values: bool) -> str | None:
+    if isinstance(expected, torch.Tensor):
+        if not isinstance(actual, torch.Tensor):
+            return f"cpu gave a tensor, {device} {type(actual).__name__}"
+        return _tensor_disagreement(expected, actual, device, values)
+    if isinstance(expected, torch.device):
+        return None
+    if isinstance(expected, float) and isinstance(actual, float) and values:
+        close = math.isclose(expected, actual, rel_tol=1e-6, abs_tol=1e-7)
+        if close or (math.isnan(expected) and math.isnan(actual)):
+            return None
+    if type(expected) is not type(actual):
+        return f"cpu gave {type(expected).__name__}, {device} {type(actual).__name__}"
+    if values and expected != actual:
+        return f"cpu gave {expected!r}, {device} {actual!r}"[:240]
+    return None
+
+
+def _tensor_disagreement(
+    expected: torch.Tensor, actual: torch.Tensor, device: str, values: bool
+) -> str | None:
+    for name in ("dtype", "layout"):
+        if getattr(expected, name) != getattr(actual, name):
+            return f"{name}: cpu {getattr(expected, name)}, {device} {getattr(actual, name)}"
+    if actual.device.type != device:
+        return f"result is on {actual.device.type}"
+    if not expected.is_nested and expected.shape != actual.shape:
+        return f"shape: cpu {tuple(expected.shape)}, {device} {tuple(actual.shape)}"
+    if not values:
+        return None
+    host = attempt(lambda: actual.detach().cpu())
+    if host.error is not None:
+        return f"reading the result: {host}"
+    try:
+        torch.testing.assert_close(host.value, expected.detach(), equal_nan=True)
+    except AssertionError as error:
+        return "values: " + " ".join(str(error).split())[:220]
+    return None

@@ -1,0 +1,190 @@
+"""A process that runs units of the suite and reports over a pipe as it goes.
+
+It may die or hang at any sample: the parent knows from the last message where that was, and gives
+the unit to a new worker with that sample set aside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import faulthandler
+import os
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from . import kinds, outcomes, routes, samples
+from .kinds import NOT_APPLICABLE
+from .samples import seed
+
+UNINITIALISED = ("empty", "new_empty", "resize")  # how names begin whose values are undefined
+
+_SEED = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """One kind of one entry and dtype. `limit` 0 means every sample."""
+
+    entry: int  # index into the database
+    dtype: torch.dtype
+    kind: str
+    device: str
+    limit: int
+
+
+@dataclasses.dataclass(frozen=True)
+class At:
+    """Sent before each step: the sample, and the device that it is about to run on."""
+
+    sample: int
+    device: str
+
+
+@dataclasses.dataclass
+class Tally:
+    """Sent when a unit is done: per route the samples, those that passed, and why one did not."""
+
+    routes: dict[str, tuple[int, int, str]] = dataclasses.field(default_factory=dict)
+    fallbacks: Counter[str] = dataclasses.field(default_factory=Counter)
+
+    def add(self, route: str, reason: str | None) -> None:
+        count, passed, first = self.routes.get(route, (0, 0, ""))
+        self.routes[route] = (count + 1, passed + (reason is None), first or reason or "")
+
+
+def serve(connection: Connection, log: Path) -> None:
+    """Takes (unit, samples to leave out) until it is given None, or the parent is gone."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(False)
+    while True:
+        try:
+            work = connection.recv()
+        except EOFError:
+            return
+        if work is None:
+            return
+        connection.send(run_unit(*work, connection))
+
+
+def run_unit(unit: Unit, left_out: frozenset[int], connection: Connection) -> Tally:
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    entry = op_db[unit.entry]
+    tally = Tally()
+    connection.send(At(-1, "cpu"))
+    try:
+        for index, arguments in enumerate(_samples(entry, unit)):
+            if index in left_out:
+                continue
+            _run_sample(entry, unit, index, arguments, connection, tally)
+    except Exception as error:  # of the database: it could not make a sample
+        print(f"{entry.full_name} {unit.dtype} {unit.kind}: {outcomes.short(error)}", flush=True)
+    return tally
+
+
+def _samples(entry: Any, unit: Unit) -> Iterator[samples.Arguments]:
+    requires_grad = unit.kind == "backward"
+    if unit.limit:
+        return samples.few(entry, unit.dtype, requires_grad, unit.limit)
+    return samples.every(entry, unit.dtype, requires_grad)
+
+
+def _run_sample(
+    entry: Any,
+    unit: Unit,
+    index: int,
+    arguments: samples.Arguments,
+    connection: Connection,
+    tally: Tally,
+) -> None:
+    device = unit.device
+    call = kinds.call_for(entry, unit.kind)
+    connection.send(At(index, device))
+    copies = outcomes.attempt(lambda: arguments.on(device))
+    host_copies = arguments.on("cpu")
+    connection.send(At(index, "cpu"))
+    expected = outcomes.attempt(lambda: _seeded(call, host_copies, "cpu"))
+    if expected.value is NOT_APPLICABLE:
+        return
+    connection.send(At(index, device))
+    if copies.error is not None:
+        tally.add(routes.OWN, f"moving the sample: {copies}")
+        return
+    before = routes.fallback_counts(device)
+    actual = outcomes.attempt(lambda: _seeded(call, copies.value, device))
+    fell_back = routes.fallback_counts(device) - before
+    reason = outcomes.disagreement(expected, actual, device, values=True)
+    if reason is not None and not _defined(entry, call, arguments):
+        reason = outcomes.disagreement(expected, actual, device, values=False)
+    tally.fallbacks.update(fell_back.keys())
+    if fell_back:
+        tally.add(routes.FALLBACK, reason)
+    else:
+        tally.add(_kernel_route(entry, unit, call, arguments), reason)
+    _settle(device)
+
+
+def _defined(entry: Any, call: kinds.Call, arguments: samples.Arguments) -> bool:
+    """Whether the CPU's values follow from the arguments alone: not random, not uninitialised."""
+    if entry.name.startswith(UNINITIALISED):
+        return False
+    recorder = routes.Recorder()
+    copies = arguments.on("cpu")
+    with recorder:
+        outcomes.attempt(lambda: call(copies, "cpu"))
+    return not recorder.drew_random_numbers()
+
+
+def _seeded(call: kinds.Call, arguments: samples.Arguments, device: str) -> Any:
+    seed(device, _SEED)
+    with _default_device(arguments, device):
+        value = call(arguments, device)
+    if device == "npu":
+        torch.npu.synchronize()
+    return value
+
+
+def _default_device(
+    arguments: samples.Arguments, device: str
+) -> contextlib.AbstractContextManager[Any]:
+    """For calls that name no device in any way: `torch.arange(5)` means the default one."""
+    names_device = "device" in arguments.kwargs or any(
+        isinstance(leaf, torch.Tensor) for leaf in arguments.leaves()
+    )
+    return contextlib.nullcontext() if names_device else torch.device(device)
+
+
+def _settle(device: str) -> None:
+    """What a failed sample left behind must not reach the next one."""
+    if device == "npu":
+        outcomes.attempt(torch.npu.synchronize)
+
+
+_known_routes: dict[tuple[Any, ...], str] = {}
+
+
+def _kernel_route(entry: Any, unit: Unit, call: kinds.Call, arguments: samples.Arguments) -> str:
+    """Of a unit whose calls do not fall back: by one more call, whose operators are recorded."""
+    key = (unit.entry, unit.kind, unit.dtype)
+    if key not in _known_routes:
+        recorder = routes.Recorder()
+        with recorder:
+            copies = arguments.on(unit.device)
+            recorder.functions.clear()
+            outcomes.attempt(lambda: _seeded(call, copies, unit.device))
+        _known_routes[key] = routes.kernel_route(recorder)
+    return _known_routes[key]

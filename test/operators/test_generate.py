@@ -1,0 +1,156 @@
+"""How a row is turned into both sides of the ABI."""
+
+import pathlib
+import textwrap
+
+import pytest
+
+from operators import generate, schema
+
+
+def make(tmp_path: pathlib.Path, text: str) -> pathlib.Path:
+    table = tmp_path / "table"
+    table.mkdir(exist_ok=True)
+    (table / "family.yaml").write_text(textwrap.dedent(text))
+    output = tmp_path / "output"
+    generate.generate(output, table)
+    return output
+
+
+def backend(output: pathlib.Path) -> str:
+    return (output / "torch_npu" / "family.cpp").read_text()
+
+
+def test_a_structured_operator_is_registered_in_all_its_forms(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: Add(Tensor self, Tensor other, Scalar alpha, Tensor! out)
+              aten: [add.Tensor]
+            """,
+        )
+    )
+    for name in ("add.Tensor", "add_.Tensor", "add.out"):
+        assert f'm.impl("{name}"' in text
+    assert "launchChecked(aclnnAdd, self, other, alpha, op.output(0))" in text
+
+
+def test_the_default_kernel_is_the_out_form_of_the_aten_operator(tmp_path):
+    output = make(
+        tmp_path,
+        """
+        - aclnn: Add(Tensor self, Tensor other, Scalar alpha, Tensor! out)
+          aten: [add.Tensor]
+        """,
+    )
+    text = (output / "softcann" / "family.cpp").read_text()
+    assert "at::add_out(out, self, other, alpha);" in text
+    assert "#include <ATen/ops/add.h>" in text
+
+
+def test_a_python_number_takes_the_scalar_function(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: Mul(Tensor self, Tensor other, Tensor! out)
+              aten: [{op: mul.Tensor, host_scalar: {other: Muls}}]
+            - aclnn: Muls(Tensor self, Scalar other, Tensor! out)
+              kernel: at::mul_out(out, self, wrapped(other))
+            """,
+        )
+    )
+    assert "launchChecked(aclnnMuls, self, hostScalar(other), op.output(0))" in text
+
+
+def test_an_in_place_function_whose_first_parameter_is_written_gets_self_there(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: InplaceFillScalar(Tensor! selfRef, Scalar value)
+              kernel: selfRef.fill_(value)
+              aten: [fill_.Scalar]
+            """,
+        )
+    )
+    assert "launch(aclnnInplaceFillScalar, self, value);\n  return self;" in text
+
+
+def test_random_operators_pass_seed_and_offset_of_their_generator(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: InplaceUniform(Tensor! selfRef, double from, double to, int seed, int offset)
+              kernel: selfRef.uniform_(from, to)
+              aten: [{op: uniform_, random: self.numel()}]
+            """,
+        )
+    )
+    assert "drawRandom(generator, self.numel())" in text
+    assert "random.seed, random.offset" in text
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("{aclnn: 'Foo(Tensor self, Tensor! out)', aten: [no_such_operator]}", "no_such_operator"),
+        (
+            "{aclnn: 'Foo(Tensor self, int x, Tensor! out)', kernel: x, aten: [abs]}",
+            "nothing is left for x",
+        ),
+        (
+            "{aclnn: 'Foo(Tensor self, Tensor! out)', kernel: x, aten: [add.Tensor]}",
+            "'other' is not passed",
+        ),
+        (
+            "{aclnn: 'Foo(Tensor self, Tensor! out)', aten: [add.Tensor]}",
+            "takes 3 arguments and the row gives 1",
+        ),
+        ("{aclnn: 'Foo(int self, Tensor! out)', aten: [exp]}", "no rule turns"),
+        ("{aclnn: 'Foo(Tensor self, Tensor! out)'}", "needs a kernel"),
+        (
+            "{aclnn: 'Foo(Tensor self, Tensor! out)', kernel: x, aten: [abs]}",
+            "say in outputs how each is made",
+        ),
+    ],
+)
+def test_a_row_that_does_not_fit_its_operator_is_refused(tmp_path, row, reason):
+    with pytest.raises(schema.TableError, match=reason):
+        make(tmp_path, f"- {row}")
+
+
+def test_unchanged_output_is_not_touched_and_a_row_that_left_the_table_leaves_no_file(tmp_path):
+    table = """
+        - aclnn: Abs(Tensor self, Tensor! out)
+          kernel: at::abs_out(out, self)
+        """
+    output = make(tmp_path, table)
+    path = output / "softcann" / "family.cpp"
+    before = path.stat().st_mtime_ns
+    make(tmp_path, table)
+    assert path.stat().st_mtime_ns == before
+    (tmp_path / "table" / "family.yaml").rename(tmp_path / "table" / "other.yaml")
+    generate.generate(output, tmp_path / "table")
+    assert not path.exists()
+    assert (output / "softcann" / "other.cpp").exists()
+
+
+def test_cann_declares_an_operators_variants_in_one_header(tmp_path):
+    output = make(
+        tmp_path,
+        """
+        - {aclnn: 'Add(Tensor a, Tensor! out)', kernel: out.copy_(a)}
+        - {aclnn: 'Adds(Tensor a, Tensor! out)', kernel: out.copy_(a)}
+        - {aclnn: 'InplaceAdd(Tensor! a)', kernel: a.zero_()}
+        """,
+    )
+    (header,) = (output / "softcann" / "include" / "aclnnop").iterdir()
+    assert header.name == "aclnn_add.h"
+
+
+def test_the_table_of_this_repository_is_accepted(tmp_path):
+    generate.generate(tmp_path, generate.ROOT / "table")
+    assert (tmp_path / "softcann" / "include" / "aclnnop" / "aclnn_add.h").exists()

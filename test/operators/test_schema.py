@@ -1,0 +1,73 @@
+"""What a row of the operator table may say, and what its reader refuses."""
+
+import pathlib
+import textwrap
+
+import pytest
+
+from operators import schema
+
+
+def rows(tmp_path: pathlib.Path, text: str) -> list[schema.Row]:
+    (tmp_path / "family.yaml").write_text(textwrap.dedent(text))
+    return schema.load(tmp_path)
+
+
+def test_a_row_gives_the_function_its_parameters_and_their_c_types(tmp_path):
+    (row,) = rows(
+        tmp_path,
+        """
+        - aclnn: Foo(Tensor self, Tensor? weight, int[] dims, bool[] mask, Tensor! out)
+          kernel: out.copy_(self)
+        """,
+    )
+    assert row.function == "aclnnFoo"
+    assert [p.c_type for p in row.parameters] == [
+        "const aclTensor*",
+        "const aclTensor*",
+        "const aclIntArray*",
+        "const aclBoolArray*",
+        "aclTensor*",
+    ]
+    assert [p.name for p in row.outputs] == ["out"]
+
+
+def test_a_written_parameter_may_be_const_in_the_header(tmp_path):
+    (row,) = rows(tmp_path, "- {aclnn: 'Foo(const Tensor! self)', kernel: self.zero_()}")
+    assert row.parameters[0].c_type == "const aclTensor*"
+    assert row.parameters[0].written
+
+
+def test_a_function_that_cann_lacks_has_the_prefix_softcann(tmp_path):
+    (row,) = rows(tmp_path, "- {softcann: 'Foo(Tensor! self)', kernel: self.zero_()}")
+    assert row.function == "softcannFoo"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("{aclnn: 'Foo(Tensr self)'}", "'Tensr self'"),
+        ("{aclnn: 'Foo Tensor self'}", "expected Name"),
+        ("{aclnn: 'Foo(Tensor self)', kernl: x}", "kernl"),
+        ("{aclnn: 'Foo(Tensor self)', softcann: 'Foo(Tensor self)'}", "either"),
+        ("{aclnn: 'Foo(Tensor self)', check: never}", "never"),
+        ("{aclnn: 'Foo(Tensor self)', aten: [{op: abs, args: {other: x}}]}", "'other'"),
+        ("{aclnn: 'Foo(Tensor self)', aten: [{args: {self: x}}]}", "'op'"),
+        ("{aclnn: 'Foo(Tensor self)', aten: [{op: abs, variants: [inward]}]}", "inward"),
+    ],
+)
+def test_a_malformed_row_is_refused_with_its_place_and_reason(tmp_path, row, reason):
+    with pytest.raises(schema.TableError, match=r"table/family\.yaml") as error:
+        rows(tmp_path, f"- {row}")
+    assert reason in str(error.value)
+
+
+def test_a_function_may_stand_in_the_table_once(tmp_path):
+    with pytest.raises(schema.TableError, match="aclnnFoo stands in family"):
+        rows(
+            tmp_path,
+            """
+            - {aclnn: 'Foo(Tensor! self)', kernel: self.zero_()}
+            - {aclnn: 'Foo(Tensor! self)', kernel: self.zero_()}
+            """,
+        )

@@ -1,0 +1,190 @@
+#include <cstring>
+
+#include "runtime_test.h"
+
+class EventTest : public StreamTest {
+ protected:
+  void SetUp() override {
+    StreamTest::SetUp();
+    ASSERT_OK(aclrtCreateStream(&other));
+    ASSERT_OK(aclrtCreateEvent(&event));
+  }
+  void TearDown() override {
+    aclrtDestroyStreamForce(other);
+    aclrtDestroyEvent(event);
+    StreamTest::TearDown();
+  }
+  aclrtEventRecordedStatus status() {
+    aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    EXPECT_OK(aclrtQueryEventStatus(event, &status));
+    return status;
+  }
+
+  aclrtStream other = nullptr;
+  aclrtEvent event = nullptr;
+};
+
+TEST_F(EventTest, NeverRecordedIsComplete) {
+  EXPECT_EQ(status(), ACL_EVENT_RECORDED_STATUS_COMPLETE);
+  EXPECT_OK(aclrtSynchronizeEvent(event));
+  EXPECT_OK(aclrtStreamWaitEvent(stream, event));
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+}
+
+TEST_F(EventTest, FollowsItsStream) {
+  Gate gate;
+  gate.holdUp(stream);
+  ASSERT_OK(aclrtRecordEvent(event, stream));
+  EXPECT_EQ(status(), ACL_EVENT_RECORDED_STATUS_NOT_READY);
+  aclrtEventStatus old_status = ACL_EVENT_STATUS_RESERVED;
+  EXPECT_OK(aclrtQueryEvent(event, &old_status));
+  EXPECT_EQ(old_status, ACL_EVENT_STATUS_NOT_READY);
+  EXPECT_FAILS(aclrtSynchronizeEventWithTimeout(event, 10), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
+               "timeout");
+  gate.open();
+  EXPECT_OK(aclrtSynchronizeEvent(event));
+  EXPECT_EQ(status(), ACL_EVENT_RECORDED_STATUS_COMPLETE);
+}
+
+TEST_F(EventTest, MakesAnotherStreamWait) {
+  Gate gate;
+  gate.holdUp(stream);
+  std::atomic<int> value{0};
+  int seen = -1;
+  ASSERT_OK(enqueueTask(stream, [&] {
+    value = 42;
+    return ACL_SUCCESS;
+  }));
+  ASSERT_OK(aclrtRecordEvent(event, stream));
+  ASSERT_OK(aclrtStreamWaitEvent(other, event));
+  ASSERT_OK(enqueueTask(other, [&] {
+    seen = value;
+    return ACL_SUCCESS;
+  }));
+  aclrtEventWaitStatus wait_status = ACL_EVENT_WAIT_STATUS_RESERVED;
+  EXPECT_OK(aclrtQueryEventWaitStatus(event, &wait_status));
+  EXPECT_EQ(wait_status, ACL_EVENT_WAIT_STATUS_NOT_READY);
+  gate.open();
+  EXPECT_OK(aclrtSynchronizeStream(other));
+  EXPECT_EQ(seen, 42);
+  EXPECT_OK(aclrtQueryEventWaitStatus(event, &wait_status));
+  EXPECT_EQ(wait_status, ACL_EVENT_WAIT_STATUS_COMPLETE);
+}
+
+TEST_F(EventTest, AWaitKeepsTheRecordingOfItsTime) {
+  ASSERT_OK(aclrtRecordEvent(event, stream));
+  ASSERT_OK(aclrtSynchronizeStream(stream));
+  ASSERT_OK(aclrtStreamWaitEvent(other, event));
+  Gate gate;
+  gate.holdUp(stream);
+  ASSERT_OK(aclrtRecordEvent(event, stream));
+  EXPECT_OK(aclrtSynchronizeStreamWithTimeout(other, 5000));
+  gate.open();
+}
+
+TEST_F(EventTest, WaitTimeoutIsAFailureOfTheWaitingStream) {
+  Gate gate;
+  gate.holdUp(stream);
+  ASSERT_OK(aclrtRecordEvent(event, stream));
+  ASSERT_OK(aclrtStreamWaitEventWithTimeout(other, event, 20));
+  EXPECT_FAILS(aclrtSynchronizeStream(other), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
+               "aclrtStreamWaitEvent");
+  gate.open();
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+}
+
+TEST_F(EventTest, ElapsedTimeIsInMilliseconds) {
+  aclrtEvent end = nullptr;
+  ASSERT_OK(aclrtCreateEventExWithFlag(&end, ACL_EVENT_TIME_LINE));
+  ASSERT_OK(aclrtRecordEvent(event, stream));
+  ASSERT_OK(enqueueTask(stream, [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return ACL_SUCCESS;
+  }));
+  ASSERT_OK(aclrtRecordEvent(end, stream));
+  float ms = 0;
+  EXPECT_FAILS(aclrtEventElapsedTime(&ms, event, end), ACL_ERROR_RT_EVENT_NOT_COMPLETE,
+               "not complete");
+  ASSERT_OK(aclrtSynchronizeEvent(end));
+  ASSERT_OK(aclrtEventElapsedTime(&ms, event, end));
+  EXPECT_GE(ms, 50.0f);
+  EXPECT_LT(ms, 5000.0f);
+  ASSERT_OK(aclrtEventElapsedTime(&ms, end, event));
+  EXPECT_LE(ms, -50.0f);
+  uint64_t from = 0;
+  uint64_t to = 0;
+  EXPECT_OK(aclrtEventGetTimestamp(event, &from));
+  EXPECT_OK(aclrtEventGetTimestamp(end, &to));
+  EXPECT_GE(to - from, 50000u);
+  EXPECT_OK(aclrtDestroyEvent(end));
+}
+
+TEST_F(EventTest, WithoutTimingThereIsNoElapsedTime) {
+  aclrtEvent plain = nullptr;
+  ASSERT_OK(aclrtCreateEventWithFlag(&plain, ACL_EVENT_SYNC));
+  ASSERT_OK(aclrtRecordEvent(plain, stream));
+  ASSERT_OK(aclrtSynchronizeEvent(plain));
+  float ms = 0;
+  EXPECT_FAILS(aclrtEventElapsedTime(&ms, plain, plain), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+               "ACL_EVENT_TIME_LINE");
+  EXPECT_FAILS(aclrtEventElapsedTime(&ms, event, event), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+               "not been recorded");
+  EXPECT_OK(aclrtDestroyEvent(plain));
+}
+
+TEST_F(EventTest, ResetForgetsTheTime) {
+  ASSERT_OK(aclrtRecordEvent(event, stream));
+  ASSERT_OK(aclrtResetEvent(event, stream));
+  ASSERT_OK(aclrtSynchronizeStream(stream));
+  uint64_t timestamp = 0;
+  EXPECT_FAILS(aclrtEventGetTimestamp(event, &timestamp), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+               "reset");
+}
+
+TEST_F(EventTest, MayBeDestroyedWhileItsTasksArePending) {
+  Gate gate;
+  gate.holdUp(stream);
+  for (int i = 0; i < 100; ++i) {
+    aclrtEvent brief = nullptr;
+    ASSERT_OK(aclrtCreateEvent(&brief));
+    ASSERT_OK(aclrtRecordEvent(brief, stream));
+    ASSERT_OK(aclrtStreamWaitEvent(other, brief));
+    ASSERT_OK(aclrtDestroyEvent(brief));
+    EXPECT_FAILS(aclrtRecordEvent(brief, stream), ACL_ERROR_RT_INVALID_HANDLE, "destroyed");
+  }
+  gate.open();
+  EXPECT_OK(aclrtSynchronizeStream(other));
+}
+
+TEST_F(EventTest, EventsOfSeveralProcessesAreRefused) {
+  aclrtEvent shared = nullptr;
+  EXPECT_FAILS(aclrtCreateEventExWithFlag(&shared, ACL_EVENT_IPC), ACL_ERROR_API_NOT_SUPPORT,
+               "ACL_EVENT_IPC");
+  aclrtIpcEventHandle handle;
+  EXPECT_FAILS(aclrtIpcGetEventHandle(event, &handle), ACL_ERROR_API_NOT_SUPPORT,
+               "aclrtIpcGetEventHandle");
+}
+
+TEST_F(EventTest, ValueWaitFollowsValueWrite) {
+  void* flag = nullptr;
+  ASSERT_OK(aclrtMalloc(&flag, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+  ASSERT_OK(aclrtMemset(flag, 8, 0, 8));
+  bool passed = false;
+  ASSERT_OK(aclrtValueWait(flag, 7, ACL_STREAM_WAIT_VALUE_GEQ, other));
+  ASSERT_OK(enqueueTask(other, [&] {
+    passed = true;
+    return ACL_SUCCESS;
+  }));
+  EXPECT_FAILS(aclrtSynchronizeStreamWithTimeout(other, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+               "timeout");
+  EXPECT_FALSE(passed);
+  ASSERT_OK(aclrtValueWrite(flag, 9, 0, stream));
+  EXPECT_OK(aclrtSynchronizeStreamWithTimeout(other, 10000));
+  EXPECT_TRUE(passed);
+  uint64_t value = 0;
+  ASSERT_OK(aclrtMemcpy(&value, 8, flag, 8, ACL_MEMCPY_DEVICE_TO_HOST));
+  EXPECT_EQ(value, 9u);
+  EXPECT_FAILS(aclrtValueWait(flag, 1, 9, other), ACL_ERROR_INVALID_PARAM, "condition");
+  EXPECT_FAILS(aclrtValueWrite(&value, 1, 0, stream), ACL_ERROR_INVALID_PARAM, "not device memory");
+  EXPECT_OK(aclrtFree(flag));
+}

@@ -1,0 +1,160 @@
+"""Streams and events."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+import torch
+
+npu = torch.npu
+
+
+def test_default_stream_is_current_at_first() -> None:
+    assert npu.current_stream() == npu.default_stream()
+    assert npu.current_stream().device == torch.device("npu:0")
+    assert npu.current_stream("npu:0") == npu.current_stream(0)
+
+
+def test_context_selects_and_restores_a_stream() -> None:
+    stream = npu.Stream()
+    assert stream != npu.default_stream()
+    with npu.stream(stream) as nothing:
+        assert nothing is None
+        assert npu.current_stream() == stream
+        with npu.stream(None):
+            assert npu.current_stream() == stream
+    assert npu.current_stream() == npu.default_stream()
+
+
+@pytest.mark.skipif(npu.device_count() < 2, reason="needs two devices")
+def test_context_selects_the_streams_device_and_restores_both() -> None:
+    other = npu.Stream(device=1)
+    assert other.device == torch.device("npu:1")
+    with npu.stream(other):
+        assert npu.current_device() == 1
+        assert npu.current_stream() == other
+    assert npu.current_device() == 0
+    assert npu.current_stream(1) == npu.default_stream(1)
+
+
+def test_set_stream_selects_until_the_next() -> None:
+    stream = npu.Stream()
+    npu.set_stream(stream)
+    try:
+        assert npu.current_stream() == stream
+        npu.set_stream(None)
+        assert npu.current_stream() == stream
+    finally:
+        npu.set_stream(npu.default_stream())
+    assert npu.current_stream() == npu.default_stream()
+
+
+def test_equal_streams_have_equal_hashes() -> None:
+    stream = npu.Stream()
+    again = npu.Stream(
+        stream_id=stream.stream_id,
+        device_index=stream.device_index,
+        device_type=stream.device_type,
+    )
+    assert again == stream
+    assert hash(again) == hash(stream)
+    assert stream != object()
+
+
+def test_stream_is_a_torch_stream_with_a_handle() -> None:
+    stream = npu.Stream()
+    assert isinstance(stream, torch.Stream)
+    assert stream.npu_stream != 0
+    assert isinstance(stream._as_parameter_, ctypes.c_void_p)
+    assert f"{stream.npu_stream:#x}" in repr(stream)
+
+
+def test_external_stream_is_the_stream_of_that_handle() -> None:
+    stream = npu.Stream()
+    external = npu.ExternalStream(stream.npu_stream)
+    assert external.npu_stream == stream.npu_stream
+    with npu.stream(external):
+        value = torch.ones(3, device="npu") + 1
+    external.synchronize()
+    assert value.tolist() == [2, 2, 2]
+
+
+def test_streams_wait_for_each_other() -> None:
+    first, second = npu.Stream(), npu.Stream()
+    value = torch.zeros(1 << 16, device="npu")
+    first.wait_stream(npu.current_stream())
+    with npu.stream(first):
+        for _ in range(100):
+            value.add_(1)
+    second.wait_stream(first)
+    with npu.stream(second):
+        value.mul_(2)
+    second.synchronize()
+    assert second.query()
+    assert value.cpu().unique().tolist() == [200]
+
+
+def test_event_orders_two_streams() -> None:
+    stream = npu.Stream()
+    value = torch.zeros(1 << 16, device="npu")
+    stream.wait_stream(npu.current_stream())
+    with npu.stream(stream):
+        for _ in range(100):
+            value.add_(1)
+        event = stream.record_event()
+    npu.current_stream().wait_event(event)
+    assert (value + 1).cpu().unique().tolist() == [101]
+    event.synchronize()
+    assert event.query()
+
+
+def test_event_measures_time_in_milliseconds() -> None:
+    begin, end = npu.Event(enable_timing=True), npu.Event(enable_timing=True)
+    begin.record()
+    for _ in range(20):
+        torch.ones(1 << 18, device="npu").mul_(2)
+    end.record(npu.current_stream())
+    end.synchronize()
+    assert 0 < begin.elapsed_time(end) < 60_000
+
+
+def test_event_without_timing_cannot_measure() -> None:
+    begin, end = npu.Event(), npu.Event()
+    begin.record()
+    end.record()
+    with pytest.raises((RuntimeError, ValueError)):
+        begin.elapsed_time(end)
+
+
+def test_event_never_recorded_is_done() -> None:
+    event = npu.Event()
+    assert isinstance(event, torch.Event)
+    assert event.query()
+    event.synchronize()
+    assert repr(event) == "<torch.npu.Event uninitialized>"
+    event.record()
+    assert f"{event.npu_event:#x}" in repr(event)
+
+
+def test_torch_stream_and_event_work_with_ours() -> None:
+    stream = torch.Stream(device="npu")
+    event = torch.Event(device="npu")
+    with npu.stream(stream):
+        value = torch.ones(8, device="npu") * 3
+        event.record(stream)
+    npu.current_stream().wait_event(event)
+    assert value.sum().item() == 24
+
+
+def test_data_preprocess_stream_is_refused_only_when_asked_for() -> None:
+    stream = npu.Stream()
+    stream.set_data_preprocess_stream(False)
+    with pytest.raises(NotImplementedError, match="data preprocessing stream"):
+        stream.set_data_preprocess_stream(True)
+
+
+@pytest.mark.parametrize("name", ["SyncLaunchStream", "ExternalEvent"])
+def test_missing_kind_says_what_to_use(name: str) -> None:
+    with pytest.raises(NotImplementedError, match=name):
+        getattr(npu, name)()

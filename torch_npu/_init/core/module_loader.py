@@ -1,0 +1,63 @@
+"""Loads the C++ backend and `torch.npu`, after refusing what cannot work beside them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from types import ModuleType
+
+import torch
+
+# The distribution that Ascend publishes. It owns a folder `torch_npu` too, and pip lets the one
+# installed last overwrite files of the other without a word.
+_OTHER_DISTRIBUTION = "torch-npu"
+_OWN_DISTRIBUTION = "softnpu"
+
+
+def refuse_second_accelerator() -> None:
+    """Raises `RuntimeError` where PyTorch already has another usable accelerator."""
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    if accelerator is None or accelerator.type == "npu":
+        return
+    raise RuntimeError(
+        f"PyTorch already has the accelerator '{accelerator.type}', and it cannot serve 'npu' "
+        f"beside it. To use npu, install a CPU build of PyTorch; to use {accelerator.type}, set "
+        "TORCH_DEVICE_BACKEND_AUTOLOAD=0 and do not import torch_npu."
+    )
+
+
+def refuse_second_distribution() -> None:
+    """Raises `RuntimeError` where Ascend's own `torch-npu` is installed in this environment."""
+    try:
+        other = importlib.metadata.distribution(_OTHER_DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        return
+    raise RuntimeError(
+        f"The distribution '{_OTHER_DISTRIBUTION}' {other.version} is installed beside "
+        f"'{_OWN_DISTRIBUTION}', and both own the folder 'torch_npu'. Run "
+        f"'pip uninstall -y {_OTHER_DISTRIBUTION} {_OWN_DISTRIBUTION}' and then install the one "
+        "that you want, or give each an environment of its own."
+    )
+
+
+def load_core_modules() -> ModuleType:
+    """Loads the C++ backend, which registers its operators, and returns it.
+
+    Raises `ImportError` with the remedy where the extension is missing or was built against
+    another PyTorch.
+    """
+    try:
+        return importlib.import_module("torch_npu._C")
+    except ModuleNotFoundError as error:
+        if error.name != "torch_npu._C":
+            raise
+        raise ImportError(
+            "torch_npu._C, the compiled part of torch_npu, is not there. Install the package "
+            f"'{_OWN_DISTRIBUTION}', or build it in a source checkout with 'make build'."
+        ) from error
+    except ImportError as error:
+        raise ImportError(
+            f"torch_npu._C cannot be loaded: {error}. It needs the libraries that it was "
+            "installed with and the PyTorch that it was built against; this one is "
+            f"{torch.__version__}."
+        ) from error

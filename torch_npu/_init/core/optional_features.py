@@ -1,0 +1,11 @@
+"""Features that not every user wants, registered so that they cost nothing until used."""
+
+from __future__ import annotations
+
+from torch_npu._init.core.import_hooks import when_imported
+from torch_npu._init.registry import dynamo
+
+
+def load() -> None:
+    """Prepares the optional features; imports none of the modules that they extend."""
+    when_imported("torch._dynamo.device_interface", dynamo.register_device_interface)

@@ -1,0 +1,1 @@
+"""Registration of the `npu` device with PyTorch's components."""

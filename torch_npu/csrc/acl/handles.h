@@ -1,0 +1,53 @@
+// Owners of AscendCL objects: a unique_ptr each, whose deleter gives the object back.
+//
+// A deleter never throws. It does nothing once the runtime is finalised or in a forked child,
+// where the runtime has taken, or never owned, the object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "acl/acl_rt.h"
+
+namespace torch_npu::acl {
+
+namespace detail {
+struct EventDeleter {
+  void operator()(aclrtEvent event) const noexcept;
+};
+struct StreamDeleter {
+  void operator()(aclrtStream stream) const noexcept;
+};
+struct DeviceMemoryDeleter {
+  void operator()(void* memory) const noexcept;
+};
+struct HostMemoryDeleter {
+  void operator()(void* memory) const noexcept;
+};
+template <class Handle, class Deleter>
+using Owner = std::unique_ptr<std::remove_pointer_t<Handle>, Deleter>;
+}  // namespace detail
+
+using UniqueEvent = detail::Owner<aclrtEvent, detail::EventDeleter>;
+using UniqueStream = detail::Owner<aclrtStream, detail::StreamDeleter>;
+using UniqueDeviceMemory = detail::Owner<void*, detail::DeviceMemoryDeleter>;
+using UniqueHostMemory = detail::Owner<void*, detail::HostMemoryDeleter>;
+
+// Each throws as NPU_CHECK does, and works on the calling thread's current device.
+UniqueEvent createEvent(uint32_t flags);
+UniqueStream createStream(uint32_t priority, uint32_t flags);
+UniqueDeviceMemory allocateDeviceMemory(size_t size);
+UniqueHostMemory allocateHostMemory(size_t size);
+
+// From here on handles are dropped instead of given back: the runtime has ended, or this process
+// was forked from the one that owns them.
+void abandonHandles() noexcept;
+bool handlesAbandoned() noexcept;
+
+// Has a child of fork() abandon the handles that it inherits. To be called before the first handle
+// is made; a child forked earlier makes its own. The functions above call it themselves.
+void abandonHandlesInForkedChildren() noexcept;
+
+}  // namespace torch_npu::acl

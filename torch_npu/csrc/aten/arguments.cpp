@@ -1,0 +1,206 @@
+#include "torch_npu/csrc/aten/arguments.h"
+
+#include <ATen/AccumulateType.h>
+#include <ATen/Dispatch.h>
+#include <ATen/native/Resize.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace torch_npu {
+
+std::vector<int64_t> allDims(const at::Tensor& tensor) {
+  std::vector<int64_t> dims(static_cast<size_t>(tensor.dim()));
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
+std::vector<int64_t> orAllDims(at::OptionalIntArrayRef dims, const at::Tensor& tensor) {
+  return dims.has_value() ? dims->vec() : allDims(tensor);
+}
+
+std::vector<int64_t> optionalArray(std::optional<int64_t> value) {
+  return value ? std::vector<int64_t>{*value} : std::vector<int64_t>{};
+}
+
+int64_t roundingModeNumber(std::optional<std::string_view> mode) {
+  if (!mode.has_value()) {
+    return 0;
+  }
+  if (*mode == "trunc") {
+    return 1;
+  }
+  TORCH_CHECK(*mode == "floor", "div expected rounding_mode to be one of None, 'trunc', or 'floor' ",
+              "but found '", *mode, "'");
+  return 2;
+}
+
+int64_t scatterReduceNumber(std::string_view reduce) {
+  TORCH_CHECK(reduce == "add" || reduce == "multiply",
+              "reduce argument must be either add or multiply.");
+  return reduce == "add" ? 1 : 2;
+}
+
+int64_t divisorNumber(std::optional<int64_t> divisor) {
+  TORCH_CHECK(!divisor.has_value() || *divisor != 0, "divisor must be not zero");
+  return divisor.value_or(0);
+}
+
+c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::Tensor>>& indices,
+                                              const at::Tensor& self) {
+  c10::List<std::optional<at::Tensor>> result;
+  result.reserve(indices.size());
+  for (const std::optional<at::Tensor>& index : indices) {
+    const bool moves = index.has_value() && index->defined() && index->device().is_cpu();
+    result.push_back(moves ? std::optional<at::Tensor>(index->to(self.device())) : index);
+  }
+  return result;
+}
+
+void resizeTo(at::Tensor& out, at::IntArrayRef sizes) { at::native::resize_output(out, sizes); }
+
+void resizeLike(at::Tensor& out, const at::Tensor& tensor) {
+  at::native::resize_output(out, tensor.sizes());
+}
+
+int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                     const at::Tensor& out) {
+  const double first = start.toDouble();
+  const double last = end.toDouble();
+  const double by = step.toDouble();
+  TORCH_CHECK(by > 0 || by < 0, "step must be nonzero");
+  TORCH_CHECK(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ",
+              last);
+  TORCH_CHECK((by > 0 && last >= first) || (by < 0 && last <= first),
+              "upper bound and lower bound inconsistent with step sign");
+  double length = std::ceil((last - first) / by);
+  if (at::isIntegralType(out.scalar_type(), /*includeBool=*/false) && start.isIntegral(false) &&
+      end.isIntegral(false) && step.isIntegral(false)) {
+    // Exact where doubles are not: integers beyond 2^53.
+    const int64_t span = end.toLong() - start.toLong();
+    const int64_t stride = step.toLong();
+    length = static_cast<double>((span + stride - (stride > 0 ? 1 : -1)) / stride);
+  }
+  TORCH_CHECK(length >= 0 && length <= static_cast<double>(INT64_MAX), "invalid size, possible overflow?");
+  return static_cast<int64_t>(length);
+}
+
+int64_t checkedSteps(int64_t steps) {
+  TORCH_CHECK(steps >= 0, "number of steps must be non-negative");
+  return steps;
+}
+
+int64_t checkedRandperm(int64_t n, const at::Tensor& out) {
+  TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
+  TORCH_CHECK(n == 0 || at::isFloatingType(out.scalar_type()) || out.scalar_type() == at::kLong ||
+                  n <= (out.scalar_type() == at::kInt     ? int64_t{INT32_MAX}
+                        : out.scalar_type() == at::kShort ? int64_t{INT16_MAX}
+                        : out.scalar_type() == at::kByte  ? int64_t{UINT8_MAX}
+                                                          : int64_t{INT8_MAX}),
+              "n is too large for result tensor type: '", out.toString(), "'");
+  return n;
+}
+
+void checkNoHalfToFloat(const char* name, bool half_to_float) {
+  TORCH_CHECK(!half_to_float, name, " with half to float conversion is not supported on npu");
+}
+
+void checkSameType(at::ScalarType input_type, const at::Tensor& output) {
+  TORCH_CHECK(input_type == output.scalar_type(),
+              "expected input and output of one dtype on npu, but got ", input_type, " and ",
+              output.scalar_type());
+}
+
+namespace {
+
+void checkChannels(const char* name, const std::optional<at::Tensor>& tensor, int64_t channels) {
+  if (tensor.has_value() && tensor->defined()) {
+    TORCH_CHECK(tensor->numel() == channels, name, " should contain ", channels,
+                " elements not ", tensor->numel());
+  }
+}
+
+}  // namespace
+
+void checkBatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                    const std::optional<at::Tensor>& bias,
+                    const std::optional<at::Tensor>& running_mean,
+                    const std::optional<at::Tensor>& running_var, bool training) {
+  TORCH_CHECK(input.dim() >= 2, "batch_norm: expected at least 2 dimensions, got ", input.dim());
+  const int64_t channels = input.size(1);
+  const bool tracked = running_mean.has_value() && running_mean->defined() &&
+                       running_var.has_value() && running_var->defined();
+  TORCH_CHECK(training || tracked,
+              "running_mean and running_var must be defined in evaluation mode");
+  checkChannels("weight", weight, channels);
+  checkChannels("bias", bias, channels);
+  checkChannels("running_mean", running_mean, channels);
+  checkChannels("running_var", running_var, channels);
+}
+
+void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
+                    const std::optional<at::Tensor>& weight,
+                    const std::optional<at::Tensor>& bias) {
+  const auto dims = static_cast<int64_t>(normalized_shape.size());
+  TORCH_CHECK(dims >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., ",
+              "containing at least one element, but got normalized_shape = ", normalized_shape);
+  for (const std::optional<at::Tensor>& parameter : {weight, bias}) {
+    TORCH_CHECK(!parameter.has_value() || !parameter->defined() ||
+                    parameter->sizes() == normalized_shape,
+                "Expected weight and bias to be of the same shape as normalized_shape, but got ",
+                parameter->sizes(), " and normalized_shape = ", normalized_shape);
+  }
+  TORCH_CHECK(input.dim() >= dims &&
+                  input.sizes().slice(static_cast<size_t>(input.dim() - dims)) == normalized_shape,
+              "Given normalized_shape=", normalized_shape, ", expected input with shape [*, ",
+              normalized_shape, "], but got input of size", input.sizes());
+}
+
+void checkMask(const at::Tensor& mask) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool,
+              "masked_select: expected BoolTensor for mask, but got ", mask.toString());
+}
+
+void checkNormal(const at::Tensor& self, double std) {
+  TORCH_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()) || self.is_complex(),
+                              "\"normal_\" not implemented for '", self.scalar_type(), "'");
+}
+
+void checkUniform(const at::Tensor& self, double from, double to) {
+  TORCH_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
+              " > to=", to);
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()) || self.is_complex(),
+                              "\"uniform_\" not implemented for '", self.scalar_type(), "'");
+}
+
+void checkRandom(const at::Tensor& self, int64_t from, std::optional<int64_t> to) {
+  TORCH_CHECK(!to.has_value() || from < *to,
+              "random_ expects 'from' to be less than 'to', but got from=", from,
+              " >= to=", to.value_or(0));
+  TORCH_CHECK(!self.is_complex(), "random_ is not implemented for complex tensors");
+}
+
+void checkExponential(const at::Tensor& self, double lambd) {
+  TORCH_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
+              "Exponential distribution is a continuous probability distribution. dtype must be a "
+              "floating point but you specified ",
+              self.scalar_type());
+}
+
+void checkProbability(double p) {
+  TORCH_CHECK(p >= 0 && p <= 1, "expected a probability between 0 and 1, but got ", p);
+}
+
+void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement) {
+  TORCH_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
+              "multinomial only supports floating-point dtypes for input, got: ",
+              self.scalar_type());
+  TORCH_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
+  TORCH_CHECK(replacement || samples <= self.size(-1),
+              "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+}
+
+}  // namespace torch_npu

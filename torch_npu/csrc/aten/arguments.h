@@ -1,0 +1,59 @@
+// Checks and conversions of ATen arguments that the operator table names.
+#pragma once
+
+#include <ATen/core/List.h>
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace torch_npu {
+
+// Arguments that have no meaning on npu, or that the output's dtype already carries.
+template <class... Args>
+void unused(const Args&...) {}
+
+// Every dimension of the tensor: what CANN takes for a reduction to a scalar.
+std::vector<int64_t> allDims(const at::Tensor& tensor);
+std::vector<int64_t> orAllDims(at::OptionalIntArrayRef dims, const at::Tensor& tensor);
+
+// No or one element, for a parameter that may be missing.
+std::vector<int64_t> optionalArray(std::optional<int64_t> value);
+
+// CANN's numbers for modes that ATen spells out.
+int64_t roundingModeNumber(std::optional<std::string_view> mode);
+int64_t scatterReduceNumber(std::string_view reduce);
+int64_t divisorNumber(std::optional<int64_t> divisor);
+
+// Index tensors on the CPU may index an npu tensor; they are copied to its device.
+c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::Tensor>>& indices,
+                                              const at::Tensor& self);
+
+// `out` arguments of operators that are not structured.
+void resizeTo(at::Tensor& out, at::IntArrayRef sizes);
+void resizeLike(at::Tensor& out, const at::Tensor& tensor);
+
+int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                     const at::Tensor& out);
+int64_t checkedSteps(int64_t steps);
+int64_t checkedRandperm(int64_t n, const at::Tensor& out);
+
+// The checks that PyTorch makes before a kernel whose arguments CANN cannot judge.
+void checkNoHalfToFloat(const char* name, bool half_to_float);
+void checkSameType(at::ScalarType input_type, const at::Tensor& output);
+void checkBatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                    const std::optional<at::Tensor>& bias,
+                    const std::optional<at::Tensor>& running_mean,
+                    const std::optional<at::Tensor>& running_var, bool training);
+void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
+                    const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias);
+void checkMask(const at::Tensor& mask);
+void checkNormal(const at::Tensor& self, double std);
+void checkUniform(const at::Tensor& self, double from, double to);
+void checkRandom(const at::Tensor& self, int64_t from, std::optional<int64_t> to);
+void checkExponential(const at::Tensor& self, double lambd);
+void checkProbability(double p);
+void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement);
+
+}  // namespace torch_npu

@@ -1,0 +1,254 @@
+// ATen values as the descriptors that aclnn functions take.
+//
+// Each converted value owns its descriptor and destroys it at the end of the call: an aclnn
+// function has copied what it needs by then. `CType` is the C parameter's type.
+#pragma once
+
+#include <ATen/core/IListRef.h>
+#include <ATen/core/List.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "aclnn/acl_meta.h"
+
+namespace torch_npu {
+
+// The functions of CANN's operator library that make and destroy descriptors, bound once.
+struct DescriptorApi {
+  decltype(&::aclCreateTensor) aclCreateTensor;
+  decltype(&::aclCreateScalar) aclCreateScalar;
+  decltype(&::aclCreateIntArray) aclCreateIntArray;
+  decltype(&::aclCreateFloatArray) aclCreateFloatArray;
+  decltype(&::aclCreateBoolArray) aclCreateBoolArray;
+  decltype(&::aclCreateTensorList) aclCreateTensorList;
+  decltype(&::aclCreateScalarList) aclCreateScalarList;
+  decltype(&::aclDestroyTensor) aclDestroyTensor;
+  decltype(&::aclDestroyScalar) aclDestroyScalar;
+  decltype(&::aclDestroyIntArray) aclDestroyIntArray;
+  decltype(&::aclDestroyFloatArray) aclDestroyFloatArray;
+  decltype(&::aclDestroyBoolArray) aclDestroyBoolArray;
+  decltype(&::aclDestroyTensorList) aclDestroyTensorList;
+  decltype(&::aclDestroyScalarList) aclDestroyScalarList;
+  decltype(&::aclGetViewShape) aclGetViewShape;
+};
+
+namespace detail {
+extern const DescriptorApi* bound_descriptor_api;
+const DescriptorApi& bindDescriptorApi();
+}  // namespace detail
+
+inline const DescriptorApi& descriptorApi() {
+  const DescriptorApi* bound = __atomic_load_n(&detail::bound_descriptor_api, __ATOMIC_ACQUIRE);
+  return C10_LIKELY(bound != nullptr) ? *bound : detail::bindDescriptorApi();
+}
+
+// Throws for a dtype that no aclDataType stands for (quantised dtypes, bits).
+aclDataType toAclType(at::ScalarType type);
+
+// What a launch knows of its device; found from its tensors (launch.h).
+struct LaunchDevice {
+  c10::DeviceIndex index = -1;
+};
+
+aclTensor* createTensor(const at::Tensor& tensor);
+aclScalar* createScalar(const at::Scalar& scalar);
+
+// A CPU scalar as a tensor on the device, in the current stream's order.
+at::Tensor uploadHostScalar(const at::Tensor& scalar, c10::DeviceIndex device);
+
+class ConvertedTensor {
+ public:
+  using CType = const aclTensor*;
+  ConvertedTensor(const at::Tensor& tensor, LaunchDevice device) {
+    if (!tensor.defined()) {
+      return;
+    }
+    if (C10_UNLIKELY(tensor.device().is_cpu())) {
+      uploaded_ = uploadHostScalar(tensor, device.index);
+      handle_ = createTensor(uploaded_);
+    } else {
+      handle_ = createTensor(tensor);
+    }
+  }
+  ConvertedTensor(const ConvertedTensor&) = delete;
+  ConvertedTensor& operator=(const ConvertedTensor&) = delete;
+  ~ConvertedTensor() {
+    if (handle_ != nullptr) {
+      descriptorApi().aclDestroyTensor(handle_);
+    }
+  }
+  CType get() const { return handle_; }
+
+ private:
+  aclTensor* handle_ = nullptr;
+  at::Tensor uploaded_;
+};
+
+class ConvertedScalar {
+ public:
+  using CType = const aclScalar*;
+  ConvertedScalar(const at::Scalar& scalar, LaunchDevice) : handle_(createScalar(scalar)) {}
+  ConvertedScalar(const std::optional<at::Scalar>& scalar, LaunchDevice)
+      : handle_(scalar ? createScalar(*scalar) : nullptr) {}
+  ConvertedScalar(const ConvertedScalar&) = delete;
+  ConvertedScalar& operator=(const ConvertedScalar&) = delete;
+  ~ConvertedScalar() {
+    if (handle_ != nullptr) {
+      descriptorApi().aclDestroyScalar(handle_);
+    }
+  }
+  CType get() const { return handle_; }
+
+ private:
+  aclScalar* handle_;
+};
+
+class ConvertedIntArray {
+ public:
+  using CType = const aclIntArray*;
+  ConvertedIntArray(at::IntArrayRef values, LaunchDevice)
+      : handle_(descriptorApi().aclCreateIntArray(values.data(), values.size())) {}
+  ConvertedIntArray(const std::vector<int64_t>& values, LaunchDevice device)
+      : ConvertedIntArray(at::IntArrayRef(values), device) {}
+  ConvertedIntArray(at::OptionalIntArrayRef values, LaunchDevice)
+      : handle_(values ? descriptorApi().aclCreateIntArray(values->data(), values->size())
+                       : nullptr) {}
+  ConvertedIntArray(const ConvertedIntArray&) = delete;
+  ConvertedIntArray& operator=(const ConvertedIntArray&) = delete;
+  ~ConvertedIntArray() {
+    if (handle_ != nullptr) {
+      descriptorApi().aclDestroyIntArray(handle_);
+    }
+  }
+  CType get() const { return handle_; }
+
+ private:
+  aclIntArray* handle_;
+};
+
+class ConvertedBoolArray {
+ public:
+  using CType = const aclBoolArray*;
+  ConvertedBoolArray(at::ArrayRef<bool> values, LaunchDevice)
+      : handle_(descriptorApi().aclCreateBoolArray(values.data(), values.size())) {}
+  ConvertedBoolArray(const ConvertedBoolArray&) = delete;
+  ConvertedBoolArray& operator=(const ConvertedBoolArray&) = delete;
+  ~ConvertedBoolArray() { descriptorApi().aclDestroyBoolArray(handle_); }
+  CType get() const { return handle_; }
+
+ private:
+  aclBoolArray* handle_;
+};
+
+// A list owns its elements' descriptors; missing elements are null.
+class ConvertedTensorList {
+ public:
+  using CType = const aclTensorList*;
+  ConvertedTensorList(at::TensorList tensors, LaunchDevice device);
+  ConvertedTensorList(const std::vector<at::Tensor>& tensors, LaunchDevice device)
+      : ConvertedTensorList(at::TensorList(tensors), device) {}
+  ConvertedTensorList(const at::ITensorListRef& tensors, LaunchDevice device);
+  ConvertedTensorList(const c10::List<std::optional<at::Tensor>>& tensors, LaunchDevice device);
+  ConvertedTensorList(const ConvertedTensorList&) = delete;
+  ConvertedTensorList& operator=(const ConvertedTensorList&) = delete;
+  ~ConvertedTensorList() { descriptorApi().aclDestroyTensorList(handle_); }
+  CType get() const { return handle_; }
+
+ private:
+  aclTensor* element(const at::Tensor& tensor, LaunchDevice device);
+
+  aclTensorList* handle_;
+  std::vector<at::Tensor> uploaded_;
+};
+
+class ConvertedScalarList {
+ public:
+  using CType = const aclScalarList*;
+  ConvertedScalarList(at::ArrayRef<at::Scalar> scalars, LaunchDevice);
+  ConvertedScalarList(const ConvertedScalarList&) = delete;
+  ConvertedScalarList& operator=(const ConvertedScalarList&) = delete;
+  ~ConvertedScalarList() { descriptorApi().aclDestroyScalarList(handle_); }
+  CType get() const { return handle_; }
+
+ private:
+  aclScalarList* handle_;
+};
+
+class ConvertedString {
+ public:
+  using CType = const char*;
+  ConvertedString(std::string_view text, LaunchDevice) : text_(text) {}
+  CType get() const { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+class ConvertedType {
+ public:
+  using CType = aclDataType;
+  ConvertedType(at::ScalarType type, LaunchDevice) : type_(toAclType(type)) {}
+  CType get() const { return type_; }
+
+ private:
+  aclDataType type_;
+};
+
+template <class T>
+class ConvertedValue {
+ public:
+  using CType = T;
+  ConvertedValue(T value, LaunchDevice) : value_(value) {}
+  CType get() const { return value_; }
+
+ private:
+  T value_;
+};
+
+// Which of the above stands for an ATen type.
+template <class T>
+struct ConversionOf {
+  static_assert(std::is_arithmetic_v<T>, "no aclnn parameter takes this type");
+  using type = ConvertedValue<T>;
+};
+template <> struct ConversionOf<at::Tensor> { using type = ConvertedTensor; };
+template <> struct ConversionOf<std::optional<at::Tensor>> { using type = ConvertedTensor; };
+template <> struct ConversionOf<at::Scalar> { using type = ConvertedScalar; };
+template <> struct ConversionOf<std::optional<at::Scalar>> { using type = ConvertedScalar; };
+template <> struct ConversionOf<at::IntArrayRef> { using type = ConvertedIntArray; };
+template <> struct ConversionOf<std::vector<int64_t>> { using type = ConvertedIntArray; };
+template <> struct ConversionOf<at::OptionalIntArrayRef> { using type = ConvertedIntArray; };
+template <> struct ConversionOf<at::ArrayRef<bool>> { using type = ConvertedBoolArray; };
+template <size_t N> struct ConversionOf<std::array<bool, N>> { using type = ConvertedBoolArray; };
+template <> struct ConversionOf<at::TensorList> { using type = ConvertedTensorList; };
+template <> struct ConversionOf<std::vector<at::Tensor>> { using type = ConvertedTensorList; };
+template <> struct ConversionOf<at::ITensorListRef> { using type = ConvertedTensorList; };
+template <> struct ConversionOf<c10::List<std::optional<at::Tensor>>> {
+  using type = ConvertedTensorList;
+};
+template <> struct ConversionOf<at::ArrayRef<at::Scalar>> { using type = ConvertedScalarList; };
+template <> struct ConversionOf<std::string_view> { using type = ConvertedString; };
+template <> struct ConversionOf<const char*> { using type = ConvertedString; };
+template <> struct ConversionOf<at::ScalarType> { using type = ConvertedType; };
+
+template <class T>
+using Converted = typename ConversionOf<std::decay_t<T>>::type;
+
+// An argument as its converter's constructor takes it: a missing optional tensor is undefined.
+template <class T>
+const T& asArgument(const T& value) {
+  return value;
+}
+inline const at::Tensor& asArgument(const std::optional<at::Tensor>& tensor) {
+  static const at::Tensor undefined;
+  return tensor ? *tensor : undefined;
+}
+
+}  // namespace torch_npu

@@ -1,0 +1,90 @@
+#include "torch_npu/csrc/aten/launch.h"
+
+#include <c10/util/StringUtil.h>
+
+#include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/caching_allocator.h"
+
+namespace torch_npu {
+
+void* AclnnFunction::bind() {
+  const std::string name = name_;
+  void* second = acl::opApiSymbol(name.c_str());
+  void* first = acl::opApiSymbol((name + "GetWorkspaceSize").c_str());
+  TORCH_CHECK_NOT_IMPLEMENTED(first != nullptr && second != nullptr,
+                              "the operator library of this CANN (libopapi.so) has no ", name,
+                              "; install a newer CANN, or run the operator on the CPU");
+  second_phase_ = reinterpret_cast<Execute>(second);
+  __atomic_store_n(&first_phase_, first, __ATOMIC_RELEASE);
+  return first;
+}
+
+bool AclnnFunction::available() {
+  return __atomic_load_n(&first_phase_, __ATOMIC_ACQUIRE) != nullptr ||
+         acl::opApiSymbol(name_) != nullptr;
+}
+
+at::Scalar hostScalar(const at::Tensor& tensor) {
+  const void* data = tensor.const_data_ptr();
+  switch (tensor.scalar_type()) {
+    case at::kDouble: return at::Scalar(*static_cast<const double*>(data));
+    case at::kFloat: return at::Scalar(*static_cast<const float*>(data));
+    case at::kLong: return at::Scalar(*static_cast<const int64_t*>(data));
+    case at::kBool: return at::Scalar(*static_cast<const bool*>(data));
+    default: return tensor.item();
+  }
+}
+
+namespace detail {
+
+void noteTensor(LaunchDevice& device, const at::Tensor& tensor) {
+  const at::Device found = tensor.device();
+  if (found.is_privateuseone() && device.index < 0) {
+    device.index = found.index();
+    return;
+  }
+  if (found.is_cpu() && tensor.dim() == 0) {
+    return;
+  }
+  const std::string first =
+      device.index < 0 ? "npu" : at::Device(at::kPrivateUse1, device.index).str();
+  TORCH_CHECK(found.is_privateuseone() && found.index() == device.index,
+              "Expected all tensors to be on the same device, but found at least two devices, ",
+              first, " and ", found.str(), "!");
+}
+
+bool* ArgumentsChecked::findFlag() {
+  using Flag = bool* (*)();  // an extension of softcann; no header of CANN's has it
+  const auto flag = reinterpret_cast<Flag>(acl::opApiSymbol("softcannArgumentsChecked"));
+  return flag != nullptr ? flag() : nullptr;
+}
+
+void throwNoDevice(const AclnnFunction& function) {
+  TORCH_CHECK(false, function.name(), ": none of the tensors is on an npu device");
+}
+
+void throwPhaseOne(const AclnnFunction& function, aclnnStatus status) {
+  const std::string message = acl::recentErrorMessage();
+  if (acl::isOutOfMemory(status)) {
+    acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
+  }
+  TORCH_CHECK(false, message.empty() ? std::string(function.name()) : message, " (npu, error code ",
+              status, ")");
+}
+
+void enqueue(AclnnFunction& function, LaunchDevice device, uint64_t workspace_size,
+             aclOpExecutor* executor) {
+  const NPUStream stream = getCurrentNPUStream(device.index);
+  c10::DataPtr workspace;
+  if (workspace_size > 0) {
+    workspace = cachingAllocator()->allocate(workspace_size);
+  }
+  const aclnnStatus status =
+      function.executePhase()(workspace.get(), workspace_size, executor, stream.stream());
+  if (C10_UNLIKELY(status != ACLNN_SUCCESS)) {
+    acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
+  }
+}
+
+}  // namespace detail
+}  // namespace torch_npu

@@ -1,0 +1,120 @@
+#include "torch_npu/csrc/aten/outputs.h"
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/result_type.h>
+
+#include "torch_npu/csrc/aten/structured.h"
+
+namespace torch_npu::shapes {
+
+at::Tensor like(const at::Tensor& tensor, std::optional<at::ScalarType> dtype) {
+  if (tensor.is_contiguous()) {
+    return newOutput(tensor.sizes(), {}, dtype ? tensor.options().dtype(*dtype) : tensor.options());
+  }
+  return dtype ? at::empty_like(tensor, tensor.options().dtype(*dtype)) : at::empty_like(tensor);
+}
+
+at::Tensor sized(at::IntArrayRef sizes, const at::Tensor& device_of,
+                 std::optional<at::ScalarType> dtype) {
+  return newOutput(sizes, {}, device_of.options().dtype(dtype.value_or(device_of.scalar_type())));
+}
+
+at::Tensor likeIf(bool wanted, const at::Tensor& tensor) {
+  return wanted ? like(tensor) : at::Tensor();
+}
+
+std::vector<at::Tensor> likeEach(at::TensorList tensors) {
+  std::vector<at::Tensor> result;
+  result.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) {
+    result.push_back(like(tensor));
+  }
+  return result;
+}
+
+at::Tensor reduced(const at::Tensor& tensor, at::OptionalIntArrayRef dims, bool keepdim,
+                   std::optional<at::ScalarType> dtype) {
+  const auto mask = at::dim_list_to_bitset(dims, static_cast<size_t>(tensor.dim()));
+  const bool all = !dims.has_value() || dims->empty();
+  at::DimVector sizes;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    if (!all && !mask[static_cast<size_t>(dim)]) {
+      sizes.push_back(tensor.size(dim));
+    } else if (keepdim) {
+      sizes.push_back(1);
+    }
+  }
+  return sized(sizes, tensor, dtype);
+}
+
+at::Tensor promoted(const at::Tensor& self, const at::Tensor& other,
+                    std::optional<at::ScalarType> dtype) {
+  const at::Tensor& device_of = self.device().is_privateuseone() ? self : other;
+  return sized(at::infer_size_dimvector(self.sizes(), other.sizes()), device_of,
+               dtype.value_or(at::result_type(self, other)));
+}
+
+at::Tensor promoted(const at::Tensor& self, const at::Scalar& other) {
+  return like(self, at::result_type(self, other));
+}
+
+at::Tensor selected(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
+  at::Tensor device_of = condition;
+  for (const at::Tensor& tensor : {self, other}) {
+    if (tensor.device().is_privateuseone()) {
+      device_of = tensor;
+    }
+  }
+  const auto sizes = at::infer_size_dimvector(
+      condition.sizes(), at::infer_size_dimvector(self.sizes(), other.sizes()));
+  return sized(sizes, device_of, at::result_type(self, other));
+}
+
+at::ScalarType sumType(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
+  if (dtype.has_value()) {
+    return *dtype;
+  }
+  const at::ScalarType type = self.scalar_type();
+  return at::isIntegralType(type, /*includeBool=*/true) ? at::kLong : type;
+}
+
+at::Tensor reducedLoss(const at::Tensor& self, int64_t reduction) {
+  return reduction == 0 ? like(self) : sized({}, self);
+}
+
+at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+  TORCH_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector, but got dim: ",
+                    index.dim());
+  const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
+  at::DimVector sizes(self.sizes().begin(), self.sizes().end());
+  if (!sizes.empty()) {
+    sizes[static_cast<size_t>(wrapped)] = index.numel();
+  }
+  return sized(sizes, self);
+}
+
+at::Tensor maskedAtMost(const at::Tensor& self, const at::Tensor& mask) {
+  const auto sizes = at::infer_size_dimvector(self.sizes(), mask.sizes());
+  return sized({c10::multiply_integers(sizes)}, self);
+}
+
+at::Tensor embedded(const at::Tensor& weight, const at::Tensor& indices) {
+  TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
+  TORCH_CHECK(indices.scalar_type() == at::kLong || indices.scalar_type() == at::kInt,
+              "Expected tensor for argument #1 'indices' to have one of the following scalar types:"
+              " Long, Int; but got ",
+              indices.toString(), " instead (while checking arguments for embedding)");
+  at::DimVector sizes(indices.sizes().begin(), indices.sizes().end());
+  sizes.push_back(weight.size(1));
+  return sized(sizes, weight);
+}
+
+at::Tensor samples(const at::Tensor& distribution, int64_t count) {
+  at::DimVector sizes(distribution.sizes().begin(), distribution.sizes().end());
+  sizes.back() = count;
+  return sized(sizes, distribution, at::kLong);
+}
+
+}  // namespace torch_npu::shapes

@@ -1,0 +1,73 @@
+// How operators that are not structured make their outputs: the shape functions that the operator
+// table names.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <vector>
+
+namespace torch_npu::shapes {
+
+// A tensor of the same sizes and memory format, of its dtype or another.
+at::Tensor like(const at::Tensor& tensor, std::optional<at::ScalarType> dtype = std::nullopt);
+// A contiguous tensor of these sizes on the tensor's device.
+at::Tensor sized(at::IntArrayRef sizes, const at::Tensor& device_of,
+                 std::optional<at::ScalarType> dtype = std::nullopt);
+// like(tensor) if `wanted`, else an undefined tensor: gradients that nobody asked for.
+at::Tensor likeIf(bool wanted, const at::Tensor& tensor);
+// One like() for each tensor.
+std::vector<at::Tensor> likeEach(at::TensorList tensors);
+// Sizes with `dims` (all, if empty or missing) reduced away, or to 1 if `keepdim`.
+at::Tensor reduced(const at::Tensor& tensor, at::OptionalIntArrayRef dims, bool keepdim,
+                   std::optional<at::ScalarType> dtype = std::nullopt);
+// The dtype and broadcast shape of two operands; either may be a CPU scalar.
+at::Tensor promoted(const at::Tensor& self, const at::Tensor& other,
+                    std::optional<at::ScalarType> dtype = std::nullopt);
+
+at::Tensor promoted(const at::Tensor& self, const at::Scalar& other);
+// where(condition, self, other); any of them may be a CPU scalar.
+at::Tensor selected(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other);
+
+// The dtype of a sum or product: the one asked for, else int64 for integers.
+at::ScalarType sumType(const at::Tensor& self, std::optional<at::ScalarType> dtype);
+// A loss by its reduction's number: 0 (none) keeps the shape, others give a scalar.
+at::Tensor reducedLoss(const at::Tensor& self, int64_t reduction);
+
+// Statistics that normalisations save, in the dtype that PyTorch keeps them in.
+at::Tensor batchStatistics(const at::Tensor& input, bool training);
+at::Tensor layerStatistics(const at::Tensor& input, at::IntArrayRef normalized_shape);
+at::Tensor groupStatistics(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                           int64_t n, int64_t groups);
+// One value per channel, for gradients of weights and biases; undefined if not wanted.
+at::Tensor channelsIf(bool wanted, const at::Tensor& input, const std::optional<at::Tensor>& weight);
+at::Tensor channelVectorIf(bool wanted, const at::Tensor& like, int64_t channels);
+at::Tensor likeIf(bool wanted, const std::optional<at::Tensor>& tensor);
+
+at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
+                     at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                     at::IntArrayRef output_padding, int64_t groups);
+// The last dimensions of `self` replaced by `output_size`.
+at::Tensor pooledTo(const at::Tensor& self, at::IntArrayRef output_size);
+
+at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& index);
+// As many elements as the two broadcast to: the most that a mask can select.
+at::Tensor maskedAtMost(const at::Tensor& self, const at::Tensor& mask);
+at::Tensor embedded(const at::Tensor& weight, const at::Tensor& indices);
+at::Tensor samples(const at::Tensor& distribution, int64_t count);
+
+// Results of foreach operators, tensor by tensor: promoted with a number, a number each or a tensor
+// each; the same for a true division; floating point; real for complex.
+std::vector<at::Tensor> promotedEach(at::TensorList self, const at::Scalar& other);
+std::vector<at::Tensor> promotedEach(at::TensorList self, at::ArrayRef<at::Scalar> others);
+std::vector<at::Tensor> promotedEach(at::TensorList self, at::TensorList others);
+std::vector<at::Tensor> promotedEach(at::TensorList self, const at::Tensor& other);
+std::vector<at::Tensor> quotientEach(at::TensorList self, const at::Scalar& other);
+std::vector<at::Tensor> quotientEach(at::TensorList self, at::ArrayRef<at::Scalar> others);
+std::vector<at::Tensor> quotientEach(at::TensorList self, at::TensorList others);
+std::vector<at::Tensor> quotientEach(at::TensorList self, const at::Tensor& other);
+std::vector<at::Tensor> floatEach(at::TensorList self);
+std::vector<at::Tensor> realEach(at::TensorList self);
+std::vector<at::Tensor> normEach(at::TensorList self, std::optional<at::ScalarType> dtype);
+
+}  // namespace torch_npu::shapes

@@ -1,0 +1,74 @@
+#include <ATen/AccumulateType.h>
+#include <ATen/native/ConvUtils.h>
+
+#include "torch_npu/csrc/aten/outputs.h"
+#include "torch_npu/csrc/aten/structured.h"
+
+namespace torch_npu::shapes {
+
+namespace {
+
+// Reduced-precision inputs keep their statistics in float32.
+at::ScalarType statisticsType(const at::Tensor& input) {
+  return at::toAccumulateType(input.scalar_type(), /*is_cuda=*/true);
+}
+
+}  // namespace
+
+at::Tensor likeIf(bool wanted, const std::optional<at::Tensor>& tensor) {
+  return wanted && tensor.has_value() && tensor->defined() ? like(*tensor) : at::Tensor();
+}
+
+at::Tensor batchStatistics(const at::Tensor& input, bool training) {
+  return sized({training ? input.size(1) : 0}, input, statisticsType(input));
+}
+
+at::Tensor layerStatistics(const at::Tensor& input, at::IntArrayRef normalized_shape) {
+  at::DimVector sizes(input.sizes().begin(), input.sizes().end());
+  for (size_t i = 0; i < normalized_shape.size(); ++i) {
+    sizes[sizes.size() - 1 - i] = 1;
+  }
+  return sized(sizes, input, statisticsType(input));
+}
+
+at::Tensor groupStatistics(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                           int64_t n, int64_t groups) {
+  const bool mixed = weight.has_value() && weight->defined();
+  return sized({n, groups}, input, mixed ? weight->scalar_type() : input.scalar_type());
+}
+
+at::Tensor channelsIf(bool wanted, const at::Tensor& input,
+                      const std::optional<at::Tensor>& weight) {
+  if (!wanted) {
+    return {};
+  }
+  const bool given = weight.has_value() && weight->defined();
+  return sized({input.size(1)}, input, given ? weight->scalar_type() : statisticsType(input));
+}
+
+at::Tensor channelVectorIf(bool wanted, const at::Tensor& like, int64_t channels) {
+  return wanted ? sized({channels}, like) : at::Tensor();
+}
+
+at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
+                     at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                     at::IntArrayRef output_padding, int64_t groups) {
+  const std::vector<int64_t> sizes =
+      transposed ? at::native::conv_input_size(input.sizes(), weight.sizes(), padding,
+                                               output_padding, stride, dilation, groups)
+                 : at::native::conv_output_size(input.sizes(), weight.sizes(), padding, stride,
+                                                dilation);
+  const at::MemoryFormat format = input.suggest_memory_format();
+  return newOutput(sizes, {}, input.options().memory_format(format));
+}
+
+at::Tensor pooledTo(const at::Tensor& self, at::IntArrayRef output_size) {
+  at::DimVector sizes(self.sizes().begin(), self.sizes().end());
+  TORCH_CHECK(sizes.size() > output_size.size(), "expected more than ", output_size.size(),
+              " dimensions, but got an input of size ", self.sizes());
+  std::copy(output_size.begin(), output_size.end(),
+            sizes.end() - static_cast<int64_t>(output_size.size()));
+  return newOutput(sizes, {}, self.options().memory_format(self.suggest_memory_format()));
+}
+
+}  // namespace torch_npu::shapes

@@ -1,0 +1,85 @@
+#include "torch_npu/csrc/core/npu_event.h"
+
+#include <c10/util/Exception.h>
+
+#include "torch_npu/csrc/acl/check.h"
+#include "torch_npu/csrc/acl/runtime_api.h"
+
+namespace torch_npu {
+namespace event {
+
+aclrtEvent create(bool enable_timing) {
+  const uint32_t flags = enable_timing ? (ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE) : ACL_EVENT_SYNC;
+  aclrtEvent created = nullptr;
+  // The extended form's events need no reset between two records and are not limited in number.
+  if (acl::api().aclrtCreateEventExWithFlag != nullptr) {
+    NPU_CHECK(acl::api().aclrtCreateEventExWithFlag(&created, flags));
+  } else {
+    NPU_CHECK(acl::api().aclrtCreateEventWithFlag(&created, flags));
+  }
+  return created;
+}
+
+void destroy(aclrtEvent event) noexcept {
+  if (event == nullptr || !isInitialized()) return;
+  (void)acl::api().aclrtDestroyEvent(event);
+}
+
+bool query(aclrtEvent event) {
+  ensureAnyContext();
+  aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  NPU_CHECK(acl::api().aclrtQueryEventStatus(event, &status));
+  return status == ACL_EVENT_RECORDED_STATUS_COMPLETE;
+}
+
+void synchronize(aclrtEvent event) {
+  ensureAnyContext();
+  NPU_CHECK(acl::api().aclrtSynchronizeEvent(event));
+}
+
+double elapsedTime(aclrtEvent start, aclrtEvent end) {
+  ensureAnyContext();
+  float milliseconds = 0.0F;
+  NPU_CHECK(acl::api().aclrtEventElapsedTime(&milliseconds, start, end));
+  return milliseconds;
+}
+
+}  // namespace event
+
+void NPUEvent::record(const NPUStream& stream) {
+  TORCH_CHECK(device_index_ < 0 || device_index_ == stream.device_index(),
+              "Event device npu:", static_cast<int>(device_index_),
+              " does not match the recording stream's device npu:",
+              static_cast<int>(stream.device_index()));
+  const aclrtStream handle = stream.stream();
+  if (event_ == nullptr) {
+    event_ = event::create(enable_timing_);
+    device_index_ = stream.device_index();
+  }
+  NPU_CHECK(acl::api().aclrtRecordEvent(event_, handle));
+  was_recorded_ = true;
+}
+
+void NPUEvent::block(const NPUStream& stream) const {
+  if (!was_recorded_) return;
+  const aclrtStream handle = stream.stream();
+  NPU_CHECK(acl::api().aclrtStreamWaitEvent(handle, event_));
+}
+
+bool NPUEvent::query() const { return !was_recorded_ || event::query(event_); }
+
+void NPUEvent::synchronize() const {
+  if (was_recorded_) event::synchronize(event_);
+}
+
+double NPUEvent::elapsed_time(const NPUEvent& end) const {
+  TORCH_CHECK_VALUE(enable_timing_ && end.enable_timing_,
+                    "Both events must be created with argument 'enable_timing=True'.");
+  TORCH_CHECK_VALUE(was_recorded_ && end.was_recorded_,
+                    "Both events must be recorded before calculating elapsed time.");
+  TORCH_CHECK(query() && end.query(),
+              "Both events must be completed before calculating elapsed time.");
+  return event::elapsedTime(event_, end.event_);
+}
+
+}  // namespace torch_npu

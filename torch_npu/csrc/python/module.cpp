@@ -1,0 +1,15 @@
+// torch_npu._C: what the Python package needs of the backend. Functions and classes mirror those
+// that torch._C has for CUDA, with npu for cuda. Importing it initialises no device.
+#include "torch_npu/csrc/python/binding.h"
+
+PYBIND11_MODULE(_C, module) {
+  using namespace torch_npu::python;
+  addDeviceBindings(module);
+  addStreamBindings(module);
+  addEventBindings(module);
+  addMemoryBindings(module);
+  addMemorySnapshotBindings(module);
+  addHostMemoryBindings(module);
+  addFallbackBindings(module);
+  addGeneratorBindings(module);
+}

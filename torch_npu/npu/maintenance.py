@@ -1,0 +1,72 @@
+"""Diagnosis and repair of a card, and debugging of synchronisation."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from torch_npu import _C
+from torch_npu.npu._utils import _unavailable
+from torch_npu.npu.lazy import _lazy_init
+
+_SYNC_DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """What an operation that waits for the device does besides: 0 or "default" nothing, 1 or
+    "warn" a warning, 2 or "error" an error.
+
+    Raises `ValueError` for another mode.
+    """
+    mode = _SYNC_DEBUG_MODES.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    if mode not in (0, 1, 2):
+        raise ValueError(
+            f"debug_mode must be 0 or 'default', 1 or 'warn', 2 or 'error', but got: {debug_mode!r}"
+        )
+    _lazy_init()
+    setter = getattr(_C, "_npu_set_sync_debug_mode", None)
+    if setter is not None:
+        setter(mode)
+    elif mode != 0:
+        raise _unavailable("Warning about synchronisation", "Leave the mode at 'default'.")
+
+
+def get_sync_debug_mode() -> int:
+    """The mode that `set_sync_debug_mode` set, as a number."""
+    _lazy_init()
+    getter = getattr(_C, "_npu_get_sync_debug_mode", None)
+    return 0 if getter is None else getter()
+
+
+def set_op_timeout_ms(timeout: int) -> None:
+    """Limits the time of one operator, in milliseconds."""
+    setter = getattr(_C, "_npu_set_op_timeout_ms", None)
+    if setter is None:
+        raise _unavailable(
+            "torch.npu.set_op_timeout_ms()", "Limit the time of the whole program instead."
+        )
+    _lazy_init()
+    setter(timeout)
+
+
+def stress_detect(detect_type: str = "aic") -> NoReturn:
+    """A stress test of the card."""
+    raise _unavailable("torch.npu.stress_detect()", "There is no card here that could fail it.")
+
+
+def check_uce_in_memory(device_id: int) -> NoReturn:
+    """A search for uncorrectable errors in the card's memory."""
+    raise _unavailable("torch.npu.check_uce_in_memory()", "The memory here is the host's.")
+
+
+def stop_device(device_id: int) -> NoReturn:
+    """Stops the work of a device in order to recover from an error."""
+    raise _unavailable(
+        "torch.npu.stop_device()", "A stream that failed can be replaced by a new one."
+    )
+
+
+def restart_device(device_id: int, *_arguments: Any, **_options: Any) -> NoReturn:
+    """Restarts a stopped device."""
+    raise _unavailable(
+        "torch.npu.restart_device()", "A stream that failed can be replaced by a new one."
+    )
