@@ -229,7 +229,11 @@ def load(folder: pathlib.Path) -> list[Row]:
     rows: list[Row] = []
     seen: dict[str, str] = {}
     for path in sorted(folder.glob("*.yaml")):
-        for raw in yaml.load(path.read_text(), Loader=yaml.CSafeLoader) or []:
+        try:
+            raw_rows = yaml.load(path.read_text(), Loader=yaml.CSafeLoader) or []
+        except yaml.YAMLError as error:
+            raise TableError(f"table/{path.stem}.yaml: not YAML: {error}") from error
+        for raw in raw_rows:
             row = parse_row(raw, path.stem)
             if row.function in seen:
                 raise TableError(

@@ -92,22 +92,38 @@ std::optional<at::Scalar> readScalar(const void* value, aclDataType type) {
     return std::nullopt;
   }
   switch (*dtype) {
-    case at::kFloat: return at::Scalar(read(float{}));
-    case at::kDouble: return at::Scalar(read(double{}));
-    case at::kHalf: return at::Scalar(read(at::Half{}));
-    case at::kBFloat16: return at::Scalar(read(at::BFloat16{}));
-    case at::kChar: return at::Scalar(read(int8_t{}));
-    case at::kShort: return at::Scalar(read(int16_t{}));
-    case at::kInt: return at::Scalar(read(int32_t{}));
-    case at::kLong: return at::Scalar(read(int64_t{}));
-    case at::kByte: return at::Scalar(read(uint8_t{}));
-    case at::kUInt16: return at::Scalar(read(uint16_t{}));
-    case at::kUInt32: return at::Scalar(read(uint32_t{}));
-    case at::kUInt64: return at::Scalar(read(uint64_t{}));
-    case at::kBool: return at::Scalar(read(uint8_t{}) != 0);
-    case at::kComplexFloat: return at::Scalar(read(c10::complex<float>{}));
-    case at::kComplexDouble: return at::Scalar(read(c10::complex<double>{}));
-    default: return std::nullopt;
+    case at::kFloat:
+      return at::Scalar(read(float{}));
+    case at::kDouble:
+      return at::Scalar(read(double{}));
+    case at::kHalf:
+      return at::Scalar(read(at::Half{}));
+    case at::kBFloat16:
+      return at::Scalar(read(at::BFloat16{}));
+    case at::kChar:
+      return at::Scalar(read(int8_t{}));
+    case at::kShort:
+      return at::Scalar(read(int16_t{}));
+    case at::kInt:
+      return at::Scalar(read(int32_t{}));
+    case at::kLong:
+      return at::Scalar(read(int64_t{}));
+    case at::kByte:
+      return at::Scalar(read(uint8_t{}));
+    case at::kUInt16:
+      return at::Scalar(read(uint16_t{}));
+    case at::kUInt32:
+      return at::Scalar(read(uint32_t{}));
+    case at::kUInt64:
+      return at::Scalar(read(uint64_t{}));
+    case at::kBool:
+      return at::Scalar(read(uint8_t{}) != 0);
+    case at::kComplexFloat:
+      return at::Scalar(read(c10::complex<float>{}));
+    case at::kComplexDouble:
+      return at::Scalar(read(c10::complex<double>{}));
+    default:
+      return std::nullopt;
   }
 }
 
@@ -167,7 +183,8 @@ extern "C" {
 aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
                            const int64_t* stride, int64_t offset, aclFormat format,
                            const int64_t* storageDims, uint64_t storageDimsNum, void* tensorData) {
-  if ((viewDims == nullptr && viewDimsNum != 0) || (storageDims == nullptr && storageDimsNum != 0)) {
+  if ((viewDims == nullptr && viewDimsNum != 0) ||
+      (storageDims == nullptr && storageDimsNum != 0)) {
     fail(ACLNN_ERR_PARAM_NULLPTR, "aclCreateTensor: dimensions are null");
     return nullptr;
   }
@@ -259,8 +276,12 @@ aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size)
   return list;
 }
 
-aclnnStatus aclDestroyTensor(const aclTensor* tensor) { return destroy("aclDestroyTensor", tensor); }
-aclnnStatus aclDestroyScalar(const aclScalar* scalar) { return destroy("aclDestroyScalar", scalar); }
+aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
+  return destroy("aclDestroyTensor", tensor);
+}
+aclnnStatus aclDestroyScalar(const aclScalar* scalar) {
+  return destroy("aclDestroyScalar", scalar);
+}
 aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
   return destroy("aclDestroyIntArray", array);
 }

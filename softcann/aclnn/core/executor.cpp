@@ -254,9 +254,9 @@ aclnnStatus execute(const Operator& op, void* /*workspace*/, uint64_t /*workspac
     return fail(ACLNN_ERR_PARAM_NULLPTR, std::string(op.task.name) + ": executor is null");
   }
   if (executor->op != &op) {
-    return fail(ACLNN_ERR_PARAM_INVALID, std::string(op.task.name) +
-                                             ": the executor was made for " +
-                                             executor->op->task.name);
+    return fail(
+        ACLNN_ERR_PARAM_INVALID,
+        std::string(op.task.name) + ": the executor was made for " + executor->op->task.name);
   }
   if (executor->repeatable) {
     executor->references.fetch_add(1, std::memory_order_relaxed);

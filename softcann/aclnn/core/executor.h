@@ -62,8 +62,9 @@ struct aclOpExecutor {
   // True if every written tensor still has the shape its descriptor gave.
   bool (*shapes_kept)(aclOpExecutor&, softcann::aclnn::Frame&);
   void (*destroy)(aclOpExecutor*) noexcept;
-  std::atomic<int> references;  // the caller's (until phase two, unless repeatable) and the stream's
-  int threads;                  // OpenMP threads of the thread that made it
-  bool flush_denormals;         // likewise
+  std::atomic<int>
+      references;        // the caller's (until phase two, unless repeatable) and the stream's
+  int threads;           // OpenMP threads of the thread that made it
+  bool flush_denormals;  // likewise
   bool repeatable;
 };

@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kAliasSearchLimit = 16;
 
 at::Tensor newBorrowingTensor() {
-  auto storage = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), 0, at::DataPtr(nullptr, at::Device(at::kCPU)),
-      /*allocator=*/nullptr, /*resizable=*/false);
+  auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0,
+                                                       at::DataPtr(nullptr, at::Device(at::kCPU)),
+                                                       /*allocator=*/nullptr, /*resizable=*/false);
   return at::detail::make_tensor<c10::TensorImpl>(c10::Storage(std::move(storage)),
                                                   c10::DispatchKeySet(c10::DispatchKey::CPU),
                                                   c10::scalarTypeToTypeMeta(at::kFloat));
@@ -24,9 +24,9 @@ at::Tensor newBorrowingTensor() {
 
 bool reusable(const at::Tensor& tensor) {
   return tensor.defined() && tensor.use_count() == 1 && tensor.storage().use_count() == 1 &&
-         tensor.unsafeGetTensorImpl()->key_set() ==
-             c10::DispatchKeySet(c10::DispatchKey::CPU).add(c10::DispatchKey::ADInplaceOrView)
-                 .add(c10::DispatchKey::AutogradCPU);
+         tensor.unsafeGetTensorImpl()->key_set() == c10::DispatchKeySet(c10::DispatchKey::CPU)
+                                                        .add(c10::DispatchKey::ADInplaceOrView)
+                                                        .add(c10::DispatchKey::AutogradCPU);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 namespace softcann::aclnn {
 
 template <class Kind>
-using Lent = decltype(Kind::lend(std::declval<const typename Kind::Stored&>(),
-                                 std::declval<Frame&>()));
+using Lent =
+    decltype(Kind::lend(std::declval<const typename Kind::Stored&>(), std::declval<Frame&>()));
 
 template <class... Kinds>
 using Kernel = void (*)(Lent<Kinds>...);

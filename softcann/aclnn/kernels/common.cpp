@@ -31,12 +31,14 @@ std::optional<int64_t> optionalDivisor(int64_t divisor) {
 }
 
 void softmaxInto(at::Tensor& out, const at::Tensor& self, int64_t dim) {
-  const at::Tensor input = self.scalar_type() == out.scalar_type() ? self : self.to(out.scalar_type());
+  const at::Tensor input =
+      self.scalar_type() == out.scalar_type() ? self : self.to(out.scalar_type());
   at::_softmax_out(out, input, dim, /*half_to_float=*/false);
 }
 
 void logSoftmaxInto(at::Tensor& out, const at::Tensor& self, int64_t dim) {
-  const at::Tensor input = self.scalar_type() == out.scalar_type() ? self : self.to(out.scalar_type());
+  const at::Tensor input =
+      self.scalar_type() == out.scalar_type() ? self : self.to(out.scalar_type());
   at::_log_softmax_out(out, input, dim, /*half_to_float=*/false);
 }
 

@@ -51,7 +51,8 @@ void batchNorm(const at::Tensor& input, OptionalTensorRef weight, OptionalTensor
   // Inference saves no statistics; whatever room the caller gave for them stays as it is.
   const bool direct = training && save_mean.scalar_type() == type;
   at::Tensor saved_mean = direct ? save_mean : at::empty({0}, save_mean.options().dtype(type));
-  at::Tensor saved_invstd = direct ? save_invstd : at::empty({0}, save_invstd.options().dtype(type));
+  at::Tensor saved_invstd =
+      direct ? save_invstd : at::empty({0}, save_invstd.options().dtype(type));
   at::native_batch_norm_out(output, saved_mean, saved_invstd, input, weight, bias, mean, variance,
                             training, momentum, eps);
   if (training && !direct) {

@@ -43,7 +43,8 @@ typedef int32_t aclnnStatus;
 ACL_FUNC_VISIBILITY aclnnStatus aclnnInit(const char* configPath);
 ACL_FUNC_VISIBILITY aclnnStatus aclnnFinalize(void);
 
-/* Sizes, strides and offset count elements; storageDims gives the storage that tensorData begins. */
+/* Sizes, strides and offset count elements; storageDims gives the storage that tensorData begins.
+ */
 ACL_FUNC_VISIBILITY aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum,
                                                aclDataType dataType, const int64_t* stride,
                                                int64_t offset, aclFormat format,

@@ -30,8 +30,9 @@ int64_t roundingModeNumber(std::optional<std::string_view> mode) {
   if (*mode == "trunc") {
     return 1;
   }
-  TORCH_CHECK(*mode == "floor", "div expected rounding_mode to be one of None, 'trunc', or 'floor' ",
-              "but found '", *mode, "'");
+  TORCH_CHECK(*mode == "floor",
+              "div expected rounding_mode to be one of None, 'trunc', or 'floor' ", "but found '",
+              *mode, "'");
   return 2;
 }
 
@@ -65,23 +66,26 @@ void resizeLike(at::Tensor& out, const at::Tensor& tensor) {
 
 int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                      const at::Tensor& out) {
+  TORCH_CHECK_VALUE(step.toDouble() != 0, "step must be nonzero");
+  if (out.scalar_type() == at::kLong) {
+    // Exact where doubles are not: integers beyond 2^53.
+    const int64_t by = step.to<int64_t>();
+    TORCH_CHECK_VALUE(by != 0, "step must be nonzero");
+    const int64_t span = end.to<int64_t>() - start.to<int64_t>();
+    TORCH_CHECK_VALUE((by > 0) == (span > 0) || span == 0,
+                      "upper bound and lower bound inconsistent with step sign");
+    return (span + by - (by > 0 ? 1 : -1)) / by;
+  }
   const double first = start.toDouble();
   const double last = end.toDouble();
   const double by = step.toDouble();
-  TORCH_CHECK(by > 0 || by < 0, "step must be nonzero");
-  TORCH_CHECK(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ",
-              last);
-  TORCH_CHECK((by > 0 && last >= first) || (by < 0 && last <= first),
-              "upper bound and lower bound inconsistent with step sign");
-  double length = std::ceil((last - first) / by);
-  if (at::isIntegralType(out.scalar_type(), /*includeBool=*/false) && start.isIntegral(false) &&
-      end.isIntegral(false) && step.isIntegral(false)) {
-    // Exact where doubles are not: integers beyond 2^53.
-    const int64_t span = end.toLong() - start.toLong();
-    const int64_t stride = step.toLong();
-    length = static_cast<double>((span + stride - (stride > 0 ? 1 : -1)) / stride);
-  }
-  TORCH_CHECK(length >= 0 && length <= static_cast<double>(INT64_MAX), "invalid size, possible overflow?");
+  TORCH_CHECK_VALUE(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first,
+                    " -> ", last);
+  TORCH_CHECK_VALUE((by > 0 && last >= first) || (by < 0 && last <= first),
+                    "upper bound and lower bound inconsistent with step sign");
+  const double length = std::ceil((last - first) / by);
+  TORCH_CHECK(length >= 0 && length <= static_cast<double>(INT64_MAX),
+              "invalid size, possible overflow?");
   return static_cast<int64_t>(length);
 }
 
@@ -115,8 +119,8 @@ namespace {
 
 void checkChannels(const char* name, const std::optional<at::Tensor>& tensor, int64_t channels) {
   if (tensor.has_value() && tensor->defined()) {
-    TORCH_CHECK(tensor->numel() == channels, name, " should contain ", channels,
-                " elements not ", tensor->numel());
+    TORCH_CHECK(tensor->numel() == channels, name, " should contain ", channels, " elements not ",
+                tensor->numel());
   }
 }
 
@@ -145,15 +149,26 @@ void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
   TORCH_CHECK(dims >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., ",
               "containing at least one element, but got normalized_shape = ", normalized_shape);
   for (const std::optional<at::Tensor>& parameter : {weight, bias}) {
-    TORCH_CHECK(!parameter.has_value() || !parameter->defined() ||
-                    parameter->sizes() == normalized_shape,
-                "Expected weight and bias to be of the same shape as normalized_shape, but got ",
-                parameter->sizes(), " and normalized_shape = ", normalized_shape);
+    TORCH_CHECK(
+        !parameter.has_value() || !parameter->defined() || parameter->sizes() == normalized_shape,
+        "Expected weight and bias to be of the same shape as normalized_shape, but got ",
+        parameter->sizes(), " and normalized_shape = ", normalized_shape);
   }
   TORCH_CHECK(input.dim() >= dims &&
                   input.sizes().slice(static_cast<size_t>(input.dim() - dims)) == normalized_shape,
               "Given normalized_shape=", normalized_shape, ", expected input with shape [*, ",
               normalized_shape, "], but got input of size", input.sizes());
+}
+
+void checkNotEmpty(const char* name, const at::Tensor& self) {
+  TORCH_CHECK(self.numel() > 0, name,
+              "(): Expected reduction dim to be specified for input.numel() == 0. ",
+              "Specify the reduction dim with the 'dim' argument.");
+}
+
+void checkVectors(const char* name, const at::Tensor& vec1, const at::Tensor& vec2) {
+  TORCH_CHECK(vec1.dim() == 1 && vec2.dim() == 1, name, ": Expected 1-D argument vec1 and vec2, ",
+              "but got ", vec1.dim(), "-D and ", vec2.dim(), "-D");
 }
 
 void checkMask(const at::Tensor& mask) {
@@ -195,9 +210,9 @@ void checkProbability(double p) {
 
 void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement) {
   TORCH_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
-  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
-              "multinomial only supports floating-point dtypes for input, got: ",
-              self.scalar_type());
+  TORCH_CHECK(
+      at::isFloatingType(self.scalar_type()),
+      "multinomial only supports floating-point dtypes for input, got: ", self.scalar_type());
   TORCH_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
   TORCH_CHECK(replacement || samples <= self.size(-1),
               "cannot sample n_sample > prob_dist.size(-1) samples without replacement");

@@ -48,6 +48,8 @@ void checkBatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& we
                     const std::optional<at::Tensor>& running_var, bool training);
 void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
                     const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias);
+void checkNotEmpty(const char* name, const at::Tensor& self);
+void checkVectors(const char* name, const at::Tensor& vec1, const at::Tensor& vec2);
 void checkMask(const at::Tensor& mask);
 void checkNormal(const at::Tensor& self, double std);
 void checkUniform(const at::Tensor& self, double from, double to);

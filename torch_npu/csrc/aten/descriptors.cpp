@@ -16,8 +16,8 @@ const DescriptorApi& bindDescriptorApi() {
     DescriptorApi bound{};
     const auto bind = [](auto& member, const char* name) {
       void* symbol = acl::opApiSymbol(name);
-      TORCH_CHECK(symbol != nullptr, "CANN's operator library (libopapi.so) was not found, or has no ",
-                  name);
+      TORCH_CHECK(symbol != nullptr,
+                  "CANN's operator library (libopapi.so) was not found, or has no ", name);
       member = reinterpret_cast<std::decay_t<decltype(member)>>(symbol);
     };
 #define TORCH_NPU_BIND(name) bind(bound.name, #name)
@@ -47,25 +47,44 @@ const DescriptorApi& bindDescriptorApi() {
 
 aclDataType toAclType(at::ScalarType type) {
   switch (type) {
-    case at::kFloat: return ACL_FLOAT;
-    case at::kHalf: return ACL_FLOAT16;
-    case at::kBFloat16: return ACL_BF16;
-    case at::kDouble: return ACL_DOUBLE;
-    case at::kChar: return ACL_INT8;
-    case at::kShort: return ACL_INT16;
-    case at::kInt: return ACL_INT32;
-    case at::kLong: return ACL_INT64;
-    case at::kByte: return ACL_UINT8;
-    case at::kUInt16: return ACL_UINT16;
-    case at::kUInt32: return ACL_UINT32;
-    case at::kUInt64: return ACL_UINT64;
-    case at::kBool: return ACL_BOOL;
-    case at::kComplexHalf: return ACL_COMPLEX32;
-    case at::kComplexFloat: return ACL_COMPLEX64;
-    case at::kComplexDouble: return ACL_COMPLEX128;
-    case at::kFloat8_e5m2: return ACL_FLOAT8_E5M2;
-    case at::kFloat8_e4m3fn: return ACL_FLOAT8_E4M3FN;
-    case at::kFloat8_e8m0fnu: return ACL_FLOAT8_E8M0;
+    case at::kFloat:
+      return ACL_FLOAT;
+    case at::kHalf:
+      return ACL_FLOAT16;
+    case at::kBFloat16:
+      return ACL_BF16;
+    case at::kDouble:
+      return ACL_DOUBLE;
+    case at::kChar:
+      return ACL_INT8;
+    case at::kShort:
+      return ACL_INT16;
+    case at::kInt:
+      return ACL_INT32;
+    case at::kLong:
+      return ACL_INT64;
+    case at::kByte:
+      return ACL_UINT8;
+    case at::kUInt16:
+      return ACL_UINT16;
+    case at::kUInt32:
+      return ACL_UINT32;
+    case at::kUInt64:
+      return ACL_UINT64;
+    case at::kBool:
+      return ACL_BOOL;
+    case at::kComplexHalf:
+      return ACL_COMPLEX32;
+    case at::kComplexFloat:
+      return ACL_COMPLEX64;
+    case at::kComplexDouble:
+      return ACL_COMPLEX128;
+    case at::kFloat8_e5m2:
+      return ACL_FLOAT8_E5M2;
+    case at::kFloat8_e4m3fn:
+      return ACL_FLOAT8_E4M3FN;
+    case at::kFloat8_e8m0fnu:
+      return ACL_FLOAT8_E8M0;
     default:
       TORCH_CHECK(false, "npu operators take no tensors of dtype ", c10::toString(type));
   }
@@ -91,11 +110,21 @@ aclScalar* createScalar(const at::Scalar& scalar) {
   };
   aclScalar* created = nullptr;
   switch (scalar.type()) {
-    case at::kDouble: created = create(scalar.toDouble(), ACL_DOUBLE); break;
-    case at::kLong: created = create(scalar.toLong(), ACL_INT64); break;
-    case at::kUInt64: created = create(scalar.toUInt64(), ACL_UINT64); break;
-    case at::kBool: created = create(scalar.toBool(), ACL_BOOL); break;
-    case at::kComplexDouble: created = create(scalar.toComplexDouble(), ACL_COMPLEX128); break;
+    case at::kDouble:
+      created = create(scalar.toDouble(), ACL_DOUBLE);
+      break;
+    case at::kLong:
+      created = create(scalar.toLong(), ACL_INT64);
+      break;
+    case at::kUInt64:
+      created = create(scalar.toUInt64(), ACL_UINT64);
+      break;
+    case at::kBool:
+      created = create(scalar.toBool(), ACL_BOOL);
+      break;
+    case at::kComplexDouble:
+      created = create(scalar.toComplexDouble(), ACL_COMPLEX128);
+      break;
     default:
       TORCH_CHECK(false, "npu operators take no scalar of type ", c10::toString(scalar.type()));
   }
@@ -103,14 +132,17 @@ aclScalar* createScalar(const at::Scalar& scalar) {
   return created;
 }
 
-at::Tensor uploadHostScalar(const at::Tensor& scalar, c10::DeviceIndex device) {
+at::Tensor plainCopy(const at::Tensor& tensor, c10::DeviceIndex device) {
+  if (!tensor.device().is_cpu()) {
+    return tensor.resolve_conj().resolve_neg();
+  }
   // A floating Python number must not promote float32 to float64 on the device, where it is an
   // ordinary tensor.
-  const bool number = scalar.unsafeGetTensorImpl()->is_wrapped_number();
-  const at::ScalarType type = number && at::isFloatingType(scalar.scalar_type())
+  const bool number = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+  const at::ScalarType type = number && at::isFloatingType(tensor.scalar_type())
                                   ? c10::get_default_dtype_as_scalartype()
-                                  : scalar.scalar_type();
-  return scalar.to(at::TensorOptions(at::Device(at::kPrivateUse1, device)).dtype(type));
+                                  : tensor.scalar_type();
+  return tensor.to(at::TensorOptions(at::Device(at::kPrivateUse1, device)).dtype(type));
 }
 
 ConvertedTensorList::ConvertedTensorList(at::TensorList tensors, LaunchDevice device) {
@@ -138,9 +170,9 @@ aclTensor* ConvertedTensorList::element(const at::Tensor& tensor, LaunchDevice d
   if (!tensor.defined()) {
     return nullptr;
   }
-  if (tensor.device().is_cpu()) {
-    uploaded_.push_back(uploadHostScalar(tensor, device.index));
-    return createTensor(uploaded_.back());
+  if (needsPlainCopy(tensor)) {
+    plain_.push_back(plainCopy(tensor, device.index));
+    return createTensor(plain_.back());
   }
   return createTensor(tensor);
 }

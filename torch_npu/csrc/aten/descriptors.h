@@ -60,8 +60,13 @@ struct LaunchDevice {
 aclTensor* createTensor(const at::Tensor& tensor);
 aclScalar* createScalar(const at::Scalar& scalar);
 
-// A CPU scalar as a tensor on the device, in the current stream's order.
-at::Tensor uploadHostScalar(const at::Tensor& scalar, c10::DeviceIndex device);
+// A descriptor knows device memory and strides only. A CPU scalar, and a tensor whose conjugation
+// or negation is still to be done (some ATen operators take such tensors as they are), go to CANN
+// as a copy. Written tensors are never such: see checkWritable().
+inline bool needsPlainCopy(const at::Tensor& tensor) {
+  return tensor.device().is_cpu() || tensor.is_conj() || tensor.is_neg();
+}
+at::Tensor plainCopy(const at::Tensor& tensor, c10::DeviceIndex device);
 
 class ConvertedTensor {
  public:
@@ -70,9 +75,9 @@ class ConvertedTensor {
     if (!tensor.defined()) {
       return;
     }
-    if (C10_UNLIKELY(tensor.device().is_cpu())) {
-      uploaded_ = uploadHostScalar(tensor, device.index);
-      handle_ = createTensor(uploaded_);
+    if (C10_UNLIKELY(needsPlainCopy(tensor))) {
+      plain_ = plainCopy(tensor, device.index);
+      handle_ = createTensor(plain_);
     } else {
       handle_ = createTensor(tensor);
     }
@@ -88,7 +93,7 @@ class ConvertedTensor {
 
  private:
   aclTensor* handle_ = nullptr;
-  at::Tensor uploaded_;
+  at::Tensor plain_;
 };
 
 class ConvertedScalar {
@@ -165,7 +170,7 @@ class ConvertedTensorList {
   aclTensor* element(const at::Tensor& tensor, LaunchDevice device);
 
   aclTensorList* handle_;
-  std::vector<at::Tensor> uploaded_;
+  std::vector<at::Tensor> plain_;
 };
 
 class ConvertedScalarList {
@@ -218,25 +223,74 @@ struct ConversionOf {
   static_assert(std::is_arithmetic_v<T>, "no aclnn parameter takes this type");
   using type = ConvertedValue<T>;
 };
-template <> struct ConversionOf<at::Tensor> { using type = ConvertedTensor; };
-template <> struct ConversionOf<std::optional<at::Tensor>> { using type = ConvertedTensor; };
-template <> struct ConversionOf<at::Scalar> { using type = ConvertedScalar; };
-template <> struct ConversionOf<std::optional<at::Scalar>> { using type = ConvertedScalar; };
-template <> struct ConversionOf<at::IntArrayRef> { using type = ConvertedIntArray; };
-template <> struct ConversionOf<std::vector<int64_t>> { using type = ConvertedIntArray; };
-template <> struct ConversionOf<at::OptionalIntArrayRef> { using type = ConvertedIntArray; };
-template <> struct ConversionOf<at::ArrayRef<bool>> { using type = ConvertedBoolArray; };
-template <size_t N> struct ConversionOf<std::array<bool, N>> { using type = ConvertedBoolArray; };
-template <> struct ConversionOf<at::TensorList> { using type = ConvertedTensorList; };
-template <> struct ConversionOf<std::vector<at::Tensor>> { using type = ConvertedTensorList; };
-template <> struct ConversionOf<at::ITensorListRef> { using type = ConvertedTensorList; };
-template <> struct ConversionOf<c10::List<std::optional<at::Tensor>>> {
+template <>
+struct ConversionOf<at::Tensor> {
+  using type = ConvertedTensor;
+};
+template <>
+struct ConversionOf<std::optional<at::Tensor>> {
+  using type = ConvertedTensor;
+};
+template <>
+struct ConversionOf<at::Scalar> {
+  using type = ConvertedScalar;
+};
+template <>
+struct ConversionOf<std::optional<at::Scalar>> {
+  using type = ConvertedScalar;
+};
+template <>
+struct ConversionOf<at::IntArrayRef> {
+  using type = ConvertedIntArray;
+};
+template <>
+struct ConversionOf<std::vector<int64_t>> {
+  using type = ConvertedIntArray;
+};
+template <>
+struct ConversionOf<at::OptionalIntArrayRef> {
+  using type = ConvertedIntArray;
+};
+template <>
+struct ConversionOf<at::ArrayRef<bool>> {
+  using type = ConvertedBoolArray;
+};
+template <size_t N>
+struct ConversionOf<std::array<bool, N>> {
+  using type = ConvertedBoolArray;
+};
+template <>
+struct ConversionOf<at::TensorList> {
   using type = ConvertedTensorList;
 };
-template <> struct ConversionOf<at::ArrayRef<at::Scalar>> { using type = ConvertedScalarList; };
-template <> struct ConversionOf<std::string_view> { using type = ConvertedString; };
-template <> struct ConversionOf<const char*> { using type = ConvertedString; };
-template <> struct ConversionOf<at::ScalarType> { using type = ConvertedType; };
+template <>
+struct ConversionOf<std::vector<at::Tensor>> {
+  using type = ConvertedTensorList;
+};
+template <>
+struct ConversionOf<at::ITensorListRef> {
+  using type = ConvertedTensorList;
+};
+template <>
+struct ConversionOf<c10::List<std::optional<at::Tensor>>> {
+  using type = ConvertedTensorList;
+};
+template <>
+struct ConversionOf<at::ArrayRef<at::Scalar>> {
+  using type = ConvertedScalarList;
+};
+template <>
+struct ConversionOf<std::string_view> {
+  using type = ConvertedString;
+};
+template <>
+struct ConversionOf<const char*> {
+  using type = ConvertedString;
+};
+template <>
+struct ConversionOf<at::ScalarType> {
+  using type = ConvertedType;
+};
 
 template <class T>
 using Converted = typename ConversionOf<std::decay_t<T>>::type;

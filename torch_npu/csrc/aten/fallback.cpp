@@ -256,7 +256,16 @@ class HostCall {
                                 name(), "' with arguments on ", device_,
                                 ": the operator has neither an npu kernel nor one for ", kernel_key,
                                 " to fall back to.");
-    op_.redispatchBoxed(keys, stack_);
+    // A dispatch of its own rather than a redispatch: it skips the fallthroughs that operators
+    // have under Conjugate and Negative, which `keys` would name.
+    static const c10::DispatchKeySet above_kernels =
+        c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset |
+        c10::DispatchKeySet({DispatchKey::Python, DispatchKey::PythonTLSSnapshot,
+                             DispatchKey::FuncTorchDynamicLayerFrontMode,
+                             DispatchKey::FuncTorchDynamicLayerBackMode,
+                             DispatchKey::Functionalize});
+    const c10::impl::ExcludeDispatchKeyGuard guard(above_kernels);
+    op_.callBoxed(stack_);
   }
 
   void writeBack() {

@@ -27,11 +27,16 @@ bool AclnnFunction::available() {
 at::Scalar hostScalar(const at::Tensor& tensor) {
   const void* data = tensor.const_data_ptr();
   switch (tensor.scalar_type()) {
-    case at::kDouble: return at::Scalar(*static_cast<const double*>(data));
-    case at::kFloat: return at::Scalar(*static_cast<const float*>(data));
-    case at::kLong: return at::Scalar(*static_cast<const int64_t*>(data));
-    case at::kBool: return at::Scalar(*static_cast<const bool*>(data));
-    default: return tensor.item();
+    case at::kDouble:
+      return at::Scalar(*static_cast<const double*>(data));
+    case at::kFloat:
+      return at::Scalar(*static_cast<const float*>(data));
+    case at::kLong:
+      return at::Scalar(*static_cast<const int64_t*>(data));
+    case at::kBool:
+      return at::Scalar(*static_cast<const bool*>(data));
+    default:
+      return tensor.item();
   }
 }
 

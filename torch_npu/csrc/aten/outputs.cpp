@@ -85,14 +85,19 @@ at::Tensor reducedLoss(const at::Tensor& self, int64_t reduction) {
 }
 
 at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
-  TORCH_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector, but got dim: ",
-                    index.dim());
+  TORCH_CHECK_INDEX(index.dim() <= 1,
+                    "index_select(): Index is supposed to be a vector, but got dim: ", index.dim());
   const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
   at::DimVector sizes(self.sizes().begin(), self.sizes().end());
   if (!sizes.empty()) {
     sizes[static_cast<size_t>(wrapped)] = index.numel();
   }
   return sized(sizes, self);
+}
+
+at::Tensor outer(const at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2) {
+  const at::ScalarType vectors = at::result_type(vec1, vec2);
+  return sized({vec1.size(0), vec2.size(0)}, vec1, c10::promoteTypes(self.scalar_type(), vectors));
 }
 
 at::Tensor maskedAtMost(const at::Tensor& self, const at::Tensor& mask) {

@@ -40,7 +40,8 @@ at::Tensor layerStatistics(const at::Tensor& input, at::IntArrayRef normalized_s
 at::Tensor groupStatistics(const at::Tensor& input, const std::optional<at::Tensor>& weight,
                            int64_t n, int64_t groups);
 // One value per channel, for gradients of weights and biases; undefined if not wanted.
-at::Tensor channelsIf(bool wanted, const at::Tensor& input, const std::optional<at::Tensor>& weight);
+at::Tensor channelsIf(bool wanted, const at::Tensor& input,
+                      const std::optional<at::Tensor>& weight);
 at::Tensor channelVectorIf(bool wanted, const at::Tensor& like, int64_t channels);
 at::Tensor likeIf(bool wanted, const std::optional<at::Tensor>& tensor);
 
@@ -51,6 +52,8 @@ at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight, at::IntA
 at::Tensor pooledTo(const at::Tensor& self, at::IntArrayRef output_size);
 
 at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& index);
+// The outer product's shape and the dtype that all three promote to.
+at::Tensor outer(const at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2);
 // As many elements as the two broadcast to: the most that a mask can select.
 at::Tensor maskedAtMost(const at::Tensor& self, const at::Tensor& mask);
 at::Tensor embedded(const at::Tensor& weight, const at::Tensor& indices);

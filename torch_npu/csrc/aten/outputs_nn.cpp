@@ -54,10 +54,10 @@ at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight, at::IntA
                      at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                      at::IntArrayRef output_padding, int64_t groups) {
   const std::vector<int64_t> sizes =
-      transposed ? at::native::conv_input_size(input.sizes(), weight.sizes(), padding,
-                                               output_padding, stride, dilation, groups)
-                 : at::native::conv_output_size(input.sizes(), weight.sizes(), padding, stride,
-                                                dilation);
+      transposed
+          ? at::native::conv_input_size(input.sizes(), weight.sizes(), padding, output_padding,
+                                        stride, dilation, groups)
+          : at::native::conv_output_size(input.sizes(), weight.sizes(), padding, stride, dilation);
   const at::MemoryFormat format = input.suggest_memory_format();
   return newOutput(sizes, {}, input.options().memory_format(format));
 }

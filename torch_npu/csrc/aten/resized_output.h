@@ -41,7 +41,10 @@ class BorrowedTensor {
  private:
   const aclTensor* handle_;
 };
-template <> struct ConversionOf<ResizedOutput> { using type = BorrowedTensor; };
+template <>
+struct ConversionOf<ResizedOutput> {
+  using type = BorrowedTensor;
+};
 
 inline void noteDevice(LaunchDevice& device, const ResizedOutput& output) {
   detail::noteTensor(device, output.largest());

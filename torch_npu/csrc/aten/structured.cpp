@@ -20,6 +20,12 @@ at::Tensor newOutput(at::IntArrayRef sizes, at::IntArrayRef strides,
   return emptyStrided(sizes, strides, type, target);
 }
 
+void checkWritable(const at::Tensor& out) {
+  TORCH_CHECK(!out.is_conj() && !out.is_neg(),
+              "npu operators cannot write to a lazily conjugated or negated tensor; call "
+              "resolve_conj() or resolve_neg() on it first");
+}
+
 void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {
   TORCH_CHECK(options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ",
               self.dtype(), " and output tensor dtype ", options.dtype(), " should match");
@@ -29,8 +35,8 @@ void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::Tenso
 
 void resizeOut(const at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides,
                const at::TensorOptions& options) {
-  TORCH_CHECK(options.dtype() == out.dtype(), "Expected out tensor to have dtype ",
-              options.dtype(), ", but got ", out.dtype(), " instead");
+  TORCH_CHECK(options.dtype() == out.dtype(), "Expected out tensor to have dtype ", options.dtype(),
+              ", but got ", out.dtype(), " instead");
   TORCH_CHECK(out.device().is_privateuseone(), "Expected out tensor to have device npu, but got ",
               out.device(), " instead");
   const bool resized = at::native::resize_output(out, sizes);

@@ -20,6 +20,8 @@ namespace torch_npu {
 // npu tensors, means the current npu device.
 at::Tensor newOutput(at::IntArrayRef sizes, at::IntArrayRef strides,
                      const at::TensorOptions& options);
+// Refuses an output whose conjugation or negation is still to be done.
+void checkWritable(const at::Tensor& out);
 void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
 void resizeOut(const at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides,
                const at::TensorOptions& options);
@@ -68,7 +70,7 @@ class Functional final : public StructuredOperator<Meta, Functional<Meta, N>> {
 template <class Meta>
 class Inplace final : public StructuredOperator<Meta, Inplace<Meta>> {
  public:
-  explicit Inplace(at::Tensor& self) : self_(self) {}
+  explicit Inplace(at::Tensor& self) : self_(self) { checkWritable(self); }
   void setOutput(size_t /*index*/, at::IntArrayRef sizes, at::IntArrayRef /*strides*/,
                  const at::TensorOptions& options) {
     checkInplace(self_, sizes, options);
@@ -83,7 +85,9 @@ template <class Meta, size_t N>
 class Out final : public StructuredOperator<Meta, Out<Meta, N>> {
  public:
   template <class... Tensors>
-  explicit Out(Tensors&... outputs) : outputs_{std::ref(outputs)...} {}
+  explicit Out(Tensors&... outputs) : outputs_{std::ref(outputs)...} {
+    (checkWritable(outputs), ...);
+  }
   void setOutput(size_t index, at::IntArrayRef sizes, at::IntArrayRef strides,
                  const at::TensorOptions& options) {
     resizeOut(outputs_[index], sizes, strides, options);
