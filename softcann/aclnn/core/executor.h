@@ -42,10 +42,13 @@ void freeExecutor(void* memory, size_t bytes) noexcept;
 // The calling thread's "my arguments are checked" flag (softcann_ext.h).
 bool& argumentsChecked() noexcept;
 
+class Signature;
+
 // The part of phase one that does not depend on the parameters' kinds: notes the caller's thread
-// settings and, unless the caller vouches for its arguments, runs the kernel in a check frame and
-// compares the written tensors' shapes. Fails with ACLNN_ERR_PARAM_INVALID.
-aclnnStatus finishPhaseOne(aclOpExecutor& executor) noexcept;
+// settings and, unless the caller vouches for its arguments or the same signature has passed
+// before, runs the kernel in a check frame and compares the written tensors' shapes. Fails with
+// ACLNN_ERR_PARAM_INVALID.
+aclnnStatus finishPhaseOne(aclOpExecutor& executor, const Signature& signature) noexcept;
 
 // Phase two, the same for every operator.
 aclnnStatus execute(const Operator& op, void* workspace, uint64_t workspace_size,

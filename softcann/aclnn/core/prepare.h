@@ -11,6 +11,7 @@
 
 #include "aclnn/core/executor.h"
 #include "aclnn/core/parameters.h"
+#include "aclnn/core/signature.h"
 
 namespace softcann::aclnn {
 
@@ -87,7 +88,9 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
     Executor::destroyIt(made);
     return missingArgument(op, position);
   }
-  if (const aclnnStatus status = finishPhaseOne(*made); status != ACLNN_SUCCESS) {
+  Signature signature(&op);
+  std::apply([&](const auto&... stored) { (signature.add(stored), ...); }, made->arguments);
+  if (const aclnnStatus status = finishPhaseOne(*made, signature); status != ACLNN_SUCCESS) {
     Executor::destroyIt(made);
     return status;
   }
