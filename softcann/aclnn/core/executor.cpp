@@ -240,7 +240,7 @@ aclnnStatus finishPhaseOne(aclOpExecutor& executor, const Signature& signature) 
   executor.threads = signature.elements() < kParallelElements ? 1 : at::get_num_threads();
   executor.flush_denormals = flushesDenormals();
   executor.repeatable = false;
-  if (argumentsChecked() || executor.op->check == Check::kPointers) {
+  if (!needsCheck(*executor.op)) {
     return ACLNN_SUCCESS;
   }
   if (PassedChecks::mine().contains(signature.value())) {

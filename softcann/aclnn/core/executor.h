@@ -42,6 +42,10 @@ void freeExecutor(void* memory, size_t bytes) noexcept;
 // The calling thread's "my arguments are checked" flag (softcann_ext.h).
 bool& argumentsChecked() noexcept;
 
+inline bool needsCheck(const Operator& op) {
+  return op.check == Check::kByKernel && !argumentsChecked();
+}
+
 class Signature;
 
 // The part of phase one that does not depend on the parameters' kinds: notes the caller's thread

@@ -88,7 +88,7 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
     Executor::destroyIt(made);
     return missingArgument(op, position);
   }
-  Signature signature(&op);
+  Signature signature(&op, needsCheck(op));
   std::apply([&](const auto&... stored) { (signature.add(stored), ...); }, made->arguments);
   if (const aclnnStatus status = finishPhaseOne(*made, signature); status != ACLNN_SUCCESS) {
     Executor::destroyIt(made);

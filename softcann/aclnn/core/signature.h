@@ -4,6 +4,7 @@
 #pragma once
 
 #include <c10/core/Scalar.h>
+#include <c10/util/accumulate.h>
 
 #include <bit>
 #include <cstdint>
@@ -18,7 +19,10 @@ namespace softcann::aclnn {
 
 class Signature {
  public:
-  explicit Signature(const void* function) { add(reinterpret_cast<uint64_t>(function)); }
+  // A call that is not going to be checked needs no hash, only its elements counted.
+  Signature(const void* function, bool hashed) : hashed_(hashed) {
+    add(reinterpret_cast<uint64_t>(function));
+  }
 
   uint64_t value() const { return hash_; }
 
@@ -26,6 +30,7 @@ class Signature {
   int64_t elements() const { return elements_; }
 
   void add(uint64_t word) {
+    if (!hashed_) return;
     hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15ULL;
     hash_ ^= hash_ >> 29;
   }
@@ -38,14 +43,13 @@ class Signature {
   void add(at::ScalarType type) { add(static_cast<uint64_t>(type)); }
 
   void add(const TensorDesc& desc) {
-    int64_t count = 1;
+    elements_ += c10::multiply_integers(desc.sizes.begin(), desc.sizes.end());
+    if (!hashed_) return;
     add((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes.size());
     for (size_t i = 0; i < desc.sizes.size(); ++i) {
       add(desc.sizes[i]);
       add(desc.strides[i]);
-      count *= desc.sizes[i];
     }
-    elements_ += count;
   }
   void add(const ResizedTensor::Stored& stored) { add(stored.desc); }
 
@@ -82,6 +86,7 @@ class Signature {
   }
 
  private:
+  const bool hashed_;
   uint64_t hash_ = 0;
   int64_t elements_ = 0;
 };

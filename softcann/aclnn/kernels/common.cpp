@@ -7,10 +7,28 @@
 
 namespace softcann::aclnn {
 
-at::Tensor wrapped(const at::Scalar& scalar) {
+namespace {
+
+at::Tensor newWrapped(const at::Scalar& scalar) {
   at::Tensor tensor = c10::scalar_to_tensor(scalar);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   return tensor;
+}
+
+}  // namespace
+
+at::Tensor wrapped(const at::Scalar& scalar) {
+  if (!scalar.isFloatingPoint()) {
+    return newWrapped(scalar);
+  }
+  // Making a tensor costs as much as a small kernel; the last one serves again once nobody holds
+  // it any more.
+  thread_local at::Tensor reused = newWrapped(0.0);
+  if (reused.use_count() > 1) {
+    return newWrapped(scalar);
+  }
+  *static_cast<double*>(reused.mutable_data_ptr()) = scalar.toDouble();
+  return reused;
 }
 
 std::optional<std::string_view> roundingMode(int64_t mode) {

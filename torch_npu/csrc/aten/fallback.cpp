@@ -245,19 +245,22 @@ class HostCall {
   }
 
   void callOnHost() {
+    static const c10::DispatchKeySet lazy(
+        {DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor});
     const c10::DispatchKeySet keys =
         (host_keys_ & c10::after_ADInplaceOrView_keyset).remove(DispatchKey::Python) |
         c10::DispatchKeySet(DispatchKey::CPU);
-    const DispatchKey kernel_key =
-        (keys - c10::DispatchKeySet(
-                    {DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor}))
-            .highestPriorityTypeId();
+    const DispatchKey kernel_key = (keys - lazy).highestPriorityTypeId();
     TORCH_CHECK_NOT_IMPLEMENTED(op_.hasComputedKernelForDispatchKey(kernel_key), "Could not run '",
                                 name(), "' with arguments on ", device_,
                                 ": the operator has neither an npu kernel nor one for ", kernel_key,
                                 " to fall back to.");
-    // A dispatch of its own rather than a redispatch: it skips the fallthroughs that operators
-    // have under Conjugate and Negative, which `keys` would name.
+    if ((keys & lazy).empty()) {
+      op_.redispatchBoxed(keys, stack_);
+      return;
+    }
+    // Some operators have a fallthrough under these keys, which a redispatch would call and a
+    // dispatch skips.
     static const c10::DispatchKeySet above_kernels =
         c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset |
         c10::DispatchKeySet({DispatchKey::Python, DispatchKey::PythonTLSSnapshot,
