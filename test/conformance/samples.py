@@ -117,7 +117,7 @@ def every(entry: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Argum
             yield conjugated(from_sample(entry, sample))
         if index == 0:
             yield zero_size(from_sample(entry, sample))
-    if dtype == torch.float32 and not requires_grad:
+    if dtype == torch.float32 and not requires_grad and entry.error_inputs_func is not None:
         for error in entry.error_inputs("cpu"):
             yield from_sample(entry, error.sample_input)
 

@@ -201,8 +201,13 @@ TEST_F(CachingAllocatorTest, ManyThreadsNeverShareMemory) {
   EXPECT_EQ(all(allocator->stats().inactive_split_bytes).current, 0);
 }
 
-TEST(RegisteredAllocator, IsPyTorchsDeviceAllocatorAndKnowsItsMemory) {
-  BookkeepingRuntime::get().on_synchronize = nullptr;
+// The process's own allocator, on the same device that keeps books.
+class RegisteredAllocator : public ::testing::Test {
+ protected:
+  RegisteredAllocator() { BookkeepingRuntime::get().on_synchronize = nullptr; }
+};
+
+TEST_F(RegisteredAllocator, IsPyTorchsDeviceAllocatorAndKnowsItsMemory) {
   auto* allocator = c10::getDeviceAllocator(c10::DeviceType::PrivateUse1);
   ASSERT_EQ(allocator, cachingAllocator());
   c10::DataPtr empty = allocator->allocate(0);
@@ -221,7 +226,7 @@ TEST(RegisteredAllocator, IsPyTorchsDeviceAllocatorAndKnowsItsMemory) {
   allocator->emptyCache();
 }
 
-TEST(RegisteredAllocator, AForkedChildLeavesItsParentsMemoryAlone) {
+TEST_F(RegisteredAllocator, AForkedChildLeavesItsParentsMemoryAlone) {
   c10::DataPtr memory = cachingAllocator()->allocate(5 * kMiB);
   cachingAllocator()->allocate(512);
   const int frees = BookkeepingRuntime::get().frees;
@@ -246,7 +251,7 @@ TEST(RegisteredAllocator, AForkedChildLeavesItsParentsMemoryAlone) {
   cachingAllocator()->emptyCache();
 }
 
-TEST(RegisteredAllocator, RawMemoryIsFreedByItsPointerOnce) {
+TEST_F(RegisteredAllocator, RawMemoryIsFreedByItsPointerOnce) {
   void* pointer = cachingAllocator()->allocateRaw(700, 0, kStream);
   ASSERT_NE(pointer, nullptr);
   cachingAllocator()->freeRaw(pointer);
