@@ -92,6 +92,11 @@ def _plain(entry: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Any]
 
 
 def _noncontiguous(entry: Any, sample: Any) -> Arguments:
+    """The sample itself where a tensor has no strides."""
+    plain = from_sample(entry, sample)
+    tensors = [leaf for leaf in plain.leaves() if isinstance(leaf, torch.Tensor)]
+    if any(tensor.layout != torch.strided for tensor in tensors):
+        return plain
     return from_sample(entry, sample.noncontiguous())
 
 

@@ -194,10 +194,6 @@ aclnnStatus checkByKernel(aclOpExecutor& executor) noexcept {
   return ACLNN_SUCCESS;
 }
 
-// Below this many elements in all tensors together a kernel runs on one thread: the second thread
-// of a small kernel takes the core on which the caller prepares the next operator.
-constexpr int64_t kParallelElements = 65536;
-
 // The signatures that have passed the check, for one thread: a direct-mapped table, in which a
 // newcomer takes its predecessor's place.
 class PassedChecks {
@@ -237,7 +233,7 @@ aclnnStatus missingArgument(const Operator& op, int position) {
 
 aclnnStatus finishPhaseOne(aclOpExecutor& executor, const Signature& signature) noexcept {
   executor.references.store(1, std::memory_order_relaxed);
-  executor.threads = signature.elements() < kParallelElements ? 1 : at::get_num_threads();
+  executor.threads = at::get_num_threads();
   executor.flush_denormals = flushesDenormals();
   executor.repeatable = false;
   if (!needsCheck(*executor.op)) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <c10/core/Scalar.h>
-#include <c10/util/accumulate.h>
 
 #include <bit>
 #include <cstdint>
@@ -19,15 +18,12 @@ namespace softcann::aclnn {
 
 class Signature {
  public:
-  // A call that is not going to be checked needs no hash, only its elements counted.
+  // A call that is not going to be checked needs no hash.
   Signature(const void* function, bool hashed) : hashed_(hashed) {
     add(reinterpret_cast<uint64_t>(function));
   }
 
   uint64_t value() const { return hash_; }
-
-  // Elements of all tensors together: how much work the call may be.
-  int64_t elements() const { return elements_; }
 
   void add(uint64_t word) {
     if (!hashed_) return;
@@ -43,7 +39,6 @@ class Signature {
   void add(at::ScalarType type) { add(static_cast<uint64_t>(type)); }
 
   void add(const TensorDesc& desc) {
-    elements_ += c10::multiply_integers(desc.sizes.begin(), desc.sizes.end());
     if (!hashed_) return;
     add((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes.size());
     for (size_t i = 0; i < desc.sizes.size(); ++i) {
@@ -88,7 +83,6 @@ class Signature {
  private:
   const bool hashed_;
   uint64_t hash_ = 0;
-  int64_t elements_ = 0;
 };
 
 }  // namespace softcann::aclnn

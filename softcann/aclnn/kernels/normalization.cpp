@@ -48,6 +48,12 @@ void batchNorm(const at::Tensor& input, OptionalTensorRef weight, OptionalTensor
   const std::optional<at::Tensor> mean = optional(running_mean);
   const std::optional<at::Tensor> variance = optional(running_var);
   const at::ScalarType type = statisticsType(input, weight, mean);
+  if (training && !input.is_contiguous()) {
+    // ATen's out form is wrong for such an input.
+    giveAll(at::native_batch_norm(input, weight, bias, mean, variance, training, momentum, eps),
+            output, save_mean, save_invstd);
+    return;
+  }
   // Inference saves no statistics; whatever room the caller gave for them stays as it is.
   const bool direct = training && save_mean.scalar_type() == type;
   at::Tensor saved_mean = direct ? save_mean : at::empty({0}, save_mean.options().dtype(type));
