@@ -152,6 +152,19 @@ class ExecutorMemory {
 
 std::array<std::atomic<ExecutorMemory::Block*>, ExecutorMemory::kClasses> ExecutorMemory::returned_;
 
+// Which of PyTorch's errors it is, e.g. "IndexError: "; nothing for a plain one. The text is all that
+// crosses the ABI, and a client in PyTorch raises the same error again.
+const char* kindOf(const c10::Error& error) {
+  if (dynamic_cast<const c10::IndexError*>(&error) != nullptr) return "IndexError: ";
+  if (dynamic_cast<const c10::ValueError*>(&error) != nullptr) return "ValueError: ";
+  if (dynamic_cast<const c10::TypeError*>(&error) != nullptr) return "TypeError: ";
+  if (dynamic_cast<const c10::NotImplementedError*>(&error) != nullptr) {
+    return "NotImplementedError: ";
+  }
+  if (dynamic_cast<const c10::LinAlgError*>(&error) != nullptr) return "LinAlgError: ";
+  return "";
+}
+
 // Runs `kernel` with exceptions turned into text; true if there was none.
 template <class Function>
 bool catching(const char* name, std::string& message, Function function) noexcept {
@@ -159,7 +172,7 @@ bool catching(const char* name, std::string& message, Function function) noexcep
     function();
     return true;
   } catch (const c10::Error& error) {
-    message = std::string(name) + ": " + error.what_without_backtrace();
+    message = std::string(name) + ": " + kindOf(error) + error.what_without_backtrace();
   } catch (const std::exception& error) {
     message = std::string(name) + ": " + error.what();
   } catch (...) {

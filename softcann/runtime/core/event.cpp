@@ -41,21 +41,25 @@ struct EventTasks {
     Event* event;
     uint32_t generation;
     int32_t timeout_ms;
+    uint64_t nanoseconds = 0;  // when the recording ran; 0 if it was dropped
   };
 
   static Payload* payloadOf(void* payload) noexcept { return static_cast<Payload*>(payload); }
 
   static aclError runRecord(void* payload) noexcept {
-    Payload* task = payloadOf(payload);
-    task->event->complete(task->generation, nowNanoseconds());
+    payloadOf(payload)->nanoseconds = nowNanoseconds();
     return ACL_SUCCESS;
   }
-  // Also completes the recording of a dropped task: nobody may wait for it in vain.
-  static void releaseRecord(void* payload) noexcept {
+  // Also of a dropped recording: nobody may wait for it in vain.
+  static void announceRecord(void* payload) noexcept {
     Payload* task = payloadOf(payload);
-    task->event->complete(task->generation, 0);
-    task->event->drop();
-    delete task;
+    task->event->complete(task->generation, task->nanoseconds);
+  }
+  // A recording that no stream accepted has not been announced.
+  static void releaseRecord(void* payload) noexcept {
+    announceRecord(payload);
+    payloadOf(payload)->event->drop();
+    delete payloadOf(payload);
   }
 
   static aclError runReset(void* payload) noexcept {
@@ -83,7 +87,7 @@ struct EventTasks {
     delete payloadOf(payload);
   }
 
-  static constexpr TaskType kRecord = {"aclrtRecordEvent", runRecord, releaseRecord};
+  static constexpr TaskType kRecord = {"aclrtRecordEvent", runRecord, releaseRecord, announceRecord};
   static constexpr TaskType kReset = {"aclrtResetEvent", runReset, releaseReset};
   static constexpr TaskType kWait = {"aclrtStreamWaitEvent", runWait, releaseWait};
 };

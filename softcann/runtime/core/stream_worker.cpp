@@ -34,6 +34,7 @@ aclError Stream::runInCaller(const TaskType* type, void* payload) noexcept {
   const aclError code = type->run(payload);
   running_stream = outer_stream;
   running_task = outer_task;
+  if (type->announce != nullptr) type->announce(payload);
   type->release(payload);
   if (code == ACL_SUCCESS) return ACL_SUCCESS;
   std::string text = takeTaskError();
@@ -81,12 +82,16 @@ void Stream::work() noexcept {
     const TaskType* type = slot.type;
     void* payload = slot.payload;
     slot.turn.store(position + kCapacity, std::memory_order_release);
-    if ((flags_.load(std::memory_order_relaxed) & (kStopped | kAborting)) != 0) {
+    const bool dropped = (flags_.load(std::memory_order_relaxed) & (kStopped | kAborting)) != 0;
+    if (!dropped) runTask(type, payload);
+    if (type->announce != nullptr) {
+      finished(position + 1);
+      type->announce(payload);
       type->release(payload);
     } else {
-      runTask(type, payload);
+      type->release(payload);
+      finished(position + 1);
     }
-    finished(position + 1);
   }
 }
 
@@ -113,7 +118,6 @@ void Stream::runTask(const TaskType* type, void* payload) noexcept {
   const aclError code = type->run(payload);
   running_task = nullptr;
   if (code != ACL_SUCCESS) recordFailure(type->name, code);
-  type->release(payload);
 }
 
 void Stream::recordFailure(const char* task, aclError code) noexcept {

@@ -3,7 +3,7 @@
 // A task is a static description (TaskType) and a payload. The stream owns the payload from
 // enqueue() on, also when enqueue() fails: it calls release() exactly once. run() may be called
 // more than once, because a captured graph replays its tasks; release() then comes with the
-// graph's destruction.
+// graph's destruction. A task that is dropped is released without having run.
 //
 // run() and release() execute on the stream's worker thread (in the caller with
 // ASCEND_LAUNCH_BLOCKING=1). They never throw and never wait for another stream.
@@ -24,6 +24,10 @@ struct TaskType {
   aclError (*run)(void* payload) noexcept;
   // Gives the payload's resources back.
   void (*release)(void* payload) noexcept;
+  // Only for a task that tells others of its end, as the recording of an event does: called after
+  // the stream has counted the task as finished, whether it ran or was dropped, so that whoever
+  // hears of it finds the stream idle.
+  void (*announce)(void* payload) noexcept = nullptr;
 };
 
 // Appends a task to `stream`; nullptr means the default stream of the calling thread's context.

@@ -46,6 +46,16 @@ TEST_F(EventTest, FollowsItsStream) {
   EXPECT_EQ(status(), ACL_EVENT_RECORDED_STATUS_COMPLETE);
 }
 
+TEST_F(EventTest, WhoWaitedForTheLastTaskFindsTheStreamIdle) {
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_OK(aclrtRecordEvent(event, stream));
+    ASSERT_OK(aclrtSynchronizeEvent(event));
+    aclrtStreamStatus stream_status = ACL_STREAM_STATUS_RESERVED;
+    ASSERT_OK(aclrtStreamQuery(stream, &stream_status));
+    ASSERT_EQ(stream_status, ACL_STREAM_STATUS_COMPLETE) << "at round " << i;
+  }
+}
+
 TEST_F(EventTest, MakesAnotherStreamWait) {
   Gate gate;
   gate.holdUp(stream);
