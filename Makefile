@@ -2,6 +2,7 @@
 # make test       C++ and Python tests        make bench   speed beside native CPU PyTorch
 # make test-full  the slow ones as well       make lint    formatting, ruff, mypy
 # make wheel      both wheels into dist/      make tidy    clang-tidy, slow
+# make docs       docs/operators.md from the operator table
 #
 # Each of them sets up what it needs, first of all .venv. Useful variables:
 #   PYTHON=python3.11  JOBS=2  PYTEST_ARGS="-k stream -x"
@@ -21,7 +22,7 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard -- '*.h' '*.c' '*.cpp')
 CXX_SOURCES = $(filter-out test/% examples/%,$(filter %.cpp,$(CXX_FILES)))
 
 .PHONY: build setup configure products gtest test test-cpp test-python test-full demo bench wheel \
-        lint format tidy clean
+        docs lint format tidy clean
 
 build: configure
 	ninja -C $(BUILD) -j $(JOBS)
@@ -109,6 +110,10 @@ format: $(INSTALLED)
 tidy: build
 	$(BIN)/python -m pip install -q -r requirements/tidy.txt
 	clang-tidy -p $(BUILD) --quiet $(CXX_SOURCES)
+
+# The page of all operators, after a change of the operator table.
+docs: $(INSTALLED)
+	TORCH_DEVICE_BACKEND_AUTOLOAD=0 $(BIN)/python -m operators.document
 
 # Distributions -------------------------------------------------------------------------------
 
