@@ -62,7 +62,10 @@ class CallTracer:
             if code in _OPERATOR_CODES:
                 operator = frame.f_locals["self"]
                 self._keep(getattr(operator, "overloadpacket", operator))
-        elif event == "c_call":
+        elif event == "c_call" and isinstance(
+            getattr(argument, "__self__", None), types.ModuleType | None
+        ):
+            # A method of an object would keep that object alive.
             self._keep(argument)
 
     def _keep(self, called: Any) -> None:

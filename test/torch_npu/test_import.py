@@ -10,6 +10,7 @@ import pytest
 import torch_npu
 
 
+@pytest.mark.covers("torch_npu.__version__", traced=False)
 def test_version_begins_with_the_torch_version_and_has_a_local_label() -> None:
     import torch
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from torch_npu.npu import amp, lazy, legacy_types, memory, mstx, random, streams, utils
+from torch_npu.npu import aclnn, amp, lazy, legacy_types, memory, mstx, random, streams, utils
 from torch_npu.npu._utils import (
     _get_device_index,
 )
@@ -187,6 +187,7 @@ __all__ = [
     "_lazy_init",
     "_maybe_exchange_device",
     "_set_stream_by_id",
+    "aclnn",
     "amp",
     "are_compatible_impl_enabled",
     "caching_allocator_alloc",

@@ -175,11 +175,12 @@ def utilization(device: Device = None) -> int:
     raise _unavailable("torch.npu.utilization()", "Run 'npu-smi info' to see what uses a device.")
 
 
-def current_blas_handle() -> int:
-    """CANN has no handle of a BLAS library."""
-    raise _unavailable(
-        "torch.npu.current_blas_handle()",
-        "aclnn functions take the stream itself: use torch.npu.current_stream().npu_stream.",
+def current_blas_handle() -> None:
+    """`None`, with a warning: CANN has no handle of a BLAS library."""
+    warnings.warn(
+        "torch.npu.current_blas_handle() is None: CANN has no handle of a BLAS library. aclnn "
+        "functions take the stream itself: torch.npu.current_stream().npu_stream.",
+        stacklevel=2,
     )
 
 

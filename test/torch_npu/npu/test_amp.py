@@ -27,6 +27,7 @@ def test_autocast_can_be_disabled_inside() -> None:
         assert (a @ a).dtype == torch.float32
 
 
+@pytest.mark.covers("torch_npu.npu.amp.autocast")
 def test_autocast_decorates_functions() -> None:
     @npu.amp.autocast(dtype=torch.bfloat16)
     def product(a: torch.Tensor) -> torch.Tensor:
@@ -35,6 +36,7 @@ def test_autocast_decorates_functions() -> None:
     assert product(torch.ones(2, 2, device="npu")).dtype == torch.bfloat16
 
 
+@pytest.mark.covers("torch_npu.npu.get_amp_supported_dtype", "torch_npu.npu.is_autocast_enabled")
 def test_supported_dtypes_are_those_that_autocast_accepts() -> None:
     for dtype in npu.get_amp_supported_dtype():
         with torch.autocast("npu", dtype=dtype):
@@ -46,6 +48,11 @@ def test_supported_dtypes_are_those_that_autocast_accepts() -> None:
         assert not npu.is_autocast_enabled()
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.get_autocast_dtype",
+    "torch_npu.npu.set_autocast_enabled",
+    "torch_npu.npu.set_autocast_dtype",
+)
 def test_state_of_autocast_can_be_set() -> None:
     before = npu.get_autocast_dtype()
     try:
@@ -58,6 +65,7 @@ def test_state_of_autocast_can_be_set() -> None:
         npu.set_autocast_dtype(before)
 
 
+@pytest.mark.covers("torch_npu.npu.amp.custom_fwd", "torch_npu.npu.amp.custom_bwd")
 def test_custom_function_casts_its_inputs() -> None:
     class Square(torch.autograd.Function):
         @staticmethod
@@ -98,6 +106,12 @@ def test_scaler_steps_and_skips(make) -> None:
     assert _step(scaler, float("inf")) == (1.0, 4.0)
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.amp.GradScaler",
+    "torch_npu.npu.amp.GradScaler.scale",
+    "torch_npu.npu.amp.GradScaler.step",
+    "torch_npu.npu.amp.GradScaler.update",
+)
 def test_fixed_scale_stays_and_overflow_still_skips() -> None:
     scaler = npu.amp.GradScaler(init_scale=4.0, growth_interval=1, dynamic=False)
     assert _step(scaler, 0.5) == (0.5, 4.0)
@@ -106,6 +120,9 @@ def test_fixed_scale_stays_and_overflow_still_skips() -> None:
     assert scaler.get_scale() == 16.0
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.amp.GradScaler.state_dict", "torch_npu.npu.amp.GradScaler.load_state_dict"
+)
 def test_scalers_state_is_restored() -> None:
     scaler = npu.amp.GradScaler(init_scale=4.0, dynamic=False)
     _step(scaler, 0.5)
@@ -117,10 +134,14 @@ def test_scalers_state_is_restored() -> None:
     assert npu.amp.GradScaler(enabled=False).state_dict() == {}
 
 
+@pytest.mark.covers("torch_npu.npu.amp.common.amp_definitely_not_available")
 def test_amp_is_available_with_a_device() -> None:
     assert not npu.amp.amp_definitely_not_available()
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.utils.npu_check_overflow", "torch_npu.npu.utils.is_support_inf_nan"
+)
 def test_overflow_is_found_in_values() -> None:
     check = npu.utils.npu_check_overflow
     assert npu.utils.is_support_inf_nan()
@@ -132,8 +153,30 @@ def test_overflow_is_found_in_values() -> None:
     assert not check(1.0)
 
 
-@pytest.mark.parametrize("name", ["get_npu_overflow_flag", "clear_npu_overflow_flag"])
-def test_overflow_flag_says_what_to_use(name: str) -> None:
+@pytest.mark.covers("torch_npu.npu.get_npu_overflow_flag")
+@pytest.mark.covers("torch_npu.npu.amp.GradScaler.get_npu_overflow_flag")
+def test_overflow_flag_cannot_be_read_on_a_device_that_keeps_inf() -> None:
     for owner in (npu, npu.amp.GradScaler, npu.utils):
         with pytest.raises(RuntimeError, match="npu_check_overflow"):
-            getattr(owner, name)()
+            owner.get_npu_overflow_flag()
+
+
+@pytest.mark.covers("torch_npu.npu.clear_npu_overflow_flag")
+@pytest.mark.covers("torch_npu.npu.amp.GradScaler.clear_npu_overflow_flag")
+def test_clearing_the_overflow_flag_warns_that_there_is_none() -> None:
+    for owner in (npu, npu.amp.GradScaler, npu.utils):
+        with pytest.warns(UserWarning, match="no overflow flag"):
+            owner.clear_npu_overflow_flag()
+
+
+@pytest.mark.covers("torch_npu.npu.amp.GradScaler.unscale_")
+def test_gradients_are_unscaled_once() -> None:
+    scaler = npu.amp.GradScaler(init_scale=8.0)
+    weight = torch.nn.Parameter(torch.ones(2, device="npu"))
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    scaler.scale((weight * 3).sum()).backward()
+    assert weight.grad.tolist() == [24, 24]
+    scaler.unscale_(optimizer)
+    assert weight.grad.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="already been called"):
+        scaler.unscale_(optimizer)

@@ -8,6 +8,7 @@ import torch
 npu = torch.npu
 
 
+@pytest.mark.covers("torch_npu.npu.is_current_stream_capturing")
 def test_no_stream_is_capturing() -> None:
     assert npu.is_current_stream_capturing() is False
 

@@ -9,6 +9,19 @@ from torch_npu.npu import legacy_types
 
 npu = torch.npu
 
+_STORAGES = (
+    "torch_npu.npu.BFloat16Storage",
+    "torch_npu.npu.BoolStorage",
+    "torch_npu.npu.ByteStorage",
+    "torch_npu.npu.CharStorage",
+    "torch_npu.npu.DoubleStorage",
+    "torch_npu.npu.FloatStorage",
+    "torch_npu.npu.HalfStorage",
+    "torch_npu.npu.IntStorage",
+    "torch_npu.npu.LongStorage",
+    "torch_npu.npu.ShortStorage",
+)
+
 
 @pytest.mark.parametrize("name", legacy_types.TENSOR_NAMES)
 def test_type_makes_and_recognises_tensors_of_its_dtype(name: str) -> None:
@@ -42,6 +55,7 @@ def test_tensor_is_converted_by_name_and_by_type() -> None:
         assert converted.device.type == "npu"
 
 
+@pytest.mark.covers(*_STORAGES)
 @pytest.mark.parametrize("name", legacy_types.STORAGE_NAMES)
 def test_storage_has_its_dtype_and_device(name: str) -> None:
     kind = getattr(npu, name)

@@ -32,6 +32,11 @@ def _clean() -> None:
     npu.reset_peak_memory_stats()
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.memory_allocated",
+    "torch_npu.npu.memory_reserved",
+    "torch_npu.npu.max_memory_allocated",
+)
 def test_allocated_memory_follows_tensors() -> None:
     before = npu.memory_allocated()
     tensor = torch.empty(_MEBIBYTE, dtype=torch.uint8, device="npu")
@@ -42,6 +47,7 @@ def test_allocated_memory_follows_tensors() -> None:
     assert npu.max_memory_allocated() - before == _MEBIBYTE
 
 
+@pytest.mark.covers("torch_npu.npu.max_memory_reserved", "torch_npu.npu.reset_peak_memory_stats")
 def test_peak_is_reset_to_now() -> None:
     del_me = torch.empty(4 * _MEBIBYTE, dtype=torch.uint8, device="npu")
     del del_me
@@ -51,14 +57,21 @@ def test_peak_is_reset_to_now() -> None:
     assert npu.max_memory_reserved() == npu.memory_reserved()
 
 
-@pytest.mark.parametrize("name", ["reset_max_memory_allocated", "reset_max_memory_cached"])
+@pytest.mark.covers(
+    "torch_npu.npu.reset_max_memory_allocated", "torch_npu.npu.reset_max_memory_cached"
+)
+@pytest.mark.parametrize(
+    "name",
+    ["torch_npu.npu.reset_max_memory_allocated", "torch_npu.npu.reset_max_memory_cached"],
+)
 def test_older_names_reset_the_peaks(name: str) -> None:
     del_me = torch.empty(4 * _MEBIBYTE, dtype=torch.uint8, device="npu")
     del del_me
-    getattr(npu, name)()
+    getattr(npu, name.rpartition(".")[2])()
     assert npu.max_memory_allocated() == npu.memory_allocated()
 
 
+@pytest.mark.covers("torch_npu.npu.empty_cache", "torch_npu.npu.empty_virt_addr_cache")
 def test_cache_is_kept_until_emptied() -> None:
     tensor = torch.empty(32 * _MEBIBYTE, dtype=torch.uint8, device="npu")
     del tensor
@@ -73,11 +86,13 @@ def test_cache_is_kept_until_emptied() -> None:
     npu.empty_virt_addr_cache()
 
 
+@pytest.mark.covers("torch_npu.npu.memory_cached", "torch_npu.npu.max_memory_cached")
 def test_older_names_of_reserved_memory() -> None:
     assert npu.memory_cached() == npu.memory_reserved()
     assert npu.max_memory_cached() == npu.max_memory_reserved()
 
 
+@pytest.mark.covers("torch_npu.npu.memory_stats", "torch_npu.npu.memory_stats_as_nested_dict")
 def test_stats_have_the_keys_of_cudas() -> None:
     torch.empty(1, device="npu")
     stats = npu.memory_stats()
@@ -96,6 +111,7 @@ def test_stats_have_the_keys_of_cudas() -> None:
     )
 
 
+@pytest.mark.covers("torch_npu.npu.reset_accumulated_memory_stats")
 def test_accumulated_counts_are_reset() -> None:
     torch.empty(1, device="npu")
     assert npu.memory_stats()["allocation.all.allocated"] > 0
@@ -103,6 +119,7 @@ def test_accumulated_counts_are_reset() -> None:
     assert npu.memory_stats()["allocation.all.allocated"] == 0
 
 
+@pytest.mark.covers("torch_npu.npu.memory_summary")
 def test_summary_shows_the_numbers() -> None:
     tensor = torch.empty(3 * _MEBIBYTE, dtype=torch.uint8, device="npu")
     table = npu.memory_summary()
@@ -115,6 +132,9 @@ def test_summary_shows_the_numbers() -> None:
     del tensor
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.set_per_process_memory_fraction", "torch_npu.npu.get_per_process_memory_fraction"
+)
 def test_fraction_limits_this_process() -> None:
     total = npu.mem_get_info()[1]
     try:
@@ -148,6 +168,9 @@ def test_more_than_the_device_has_is_an_error_and_less_works_afterwards() -> Non
     assert npu.OutOfMemoryError is torch.OutOfMemoryError
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.caching_allocator_alloc", "torch_npu.npu.caching_allocator_delete"
+)
 def test_raw_memory_is_counted_and_given_back() -> None:
     before = npu.memory_allocated()
     address = npu.caching_allocator_alloc(_MEBIBYTE)
@@ -159,6 +182,7 @@ def test_raw_memory_is_counted_and_given_back() -> None:
         npu.caching_allocator_alloc(8, stream="default")
 
 
+@pytest.mark.covers("torch_npu.npu.memory_snapshot")
 def test_snapshot_shows_a_tensors_block() -> None:
     tensor = torch.empty(_MEBIBYTE, dtype=torch.uint8, device="npu")
     blocks = [
@@ -194,6 +218,7 @@ def test_history_refuses_unknown_choices(arguments: dict[str, str], message: str
         npu.memory._record_memory_history(**arguments)
 
 
+@pytest.mark.covers("torch.npu.memory._record_memory_history")
 def test_history_records_allocations_with_their_tracebacks() -> None:
     memory = npu.memory
     memory._record_memory_history(stacks="python", max_entries=1000, clear_history=True)
@@ -220,6 +245,12 @@ def test_wrong_allocator_setting_is_named() -> None:
         npu.memory._set_allocator_settings("no_such_key:1")
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.host_empty_cache",
+    "torch_npu.npu.host_memory_stats",
+    "torch_npu.npu.reset_peak_host_memory_stats",
+    "torch_npu.npu.reset_accumulated_host_memory_stats",
+)
 def test_pinned_memory_is_counted() -> None:
     npu.host_empty_cache()
     before = npu.host_memory_stats()
@@ -234,8 +265,17 @@ def test_pinned_memory_is_counted() -> None:
     assert npu.host_memory_stats()["active_bytes.allocated"] == 0
 
 
+@pytest.mark.covers("torch_npu.npu.host_memory_stats_as_nested_dict")
+def test_pinned_memory_is_counted_by_kind() -> None:
+    pinned = torch.empty(_MEBIBYTE, dtype=torch.uint8).pin_memory()
+    nested = npu.host_memory_stats_as_nested_dict()
+    assert nested["active_bytes"]["current"] >= pinned.nbytes
+    assert nested["active_bytes"]["peak"] == npu.host_memory_stats()["active_bytes.peak"]
+
+
+@pytest.mark.covers("torch_npu.npu.get_allocator_backend")
 def test_allocator_has_a_name() -> None:
-    assert npu.get_allocator_backend()
+    assert npu.get_allocator_backend() == "native"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,15 @@ def _names(recorded: profile) -> set[str]:
     return {event.name for event in recorded.events()}
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.mstx",
+    "torch_npu.npu.mstx.mark",
+    "torch_npu.npu.mstx.range_start",
+    "torch_npu.npu.mstx.range_end",
+    "torch_npu.npu.mstx.mstx_range",
+    "torch_npu.npu.mstx.annotate",
+    "torch_npu.npu.mstx.mstx",
+)
 def test_marks_and_ranges_appear_in_a_profile() -> None:
     with profile(activities=[ProfilerActivity.CPU]) as recorded:
         mstx.mark("a mark")
@@ -28,6 +37,7 @@ def test_marks_and_ranges_appear_in_a_profile() -> None:
     assert {"a mark", "mine: a range", "a block", "a function"} <= _names(recorded)
 
 
+@pytest.mark.covers("torch_npu.npu.mstx.range_push", "torch_npu.npu.mstx.range_pop")
 def test_pushed_ranges_count_their_depth() -> None:
     assert mstx.range_pop() == -1
     assert mstx.range_push("outer") == 0

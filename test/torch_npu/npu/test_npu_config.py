@@ -16,6 +16,7 @@ def _fresh_options(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(npu_config, name, {})
 
 
+@pytest.mark.covers("torch_npu.npu.set_compile_mode", "torch_npu.npu.is_jit_compile_false")
 def test_compile_mode_is_read_back() -> None:
     assert npu.is_jit_compile_false()
     npu.set_compile_mode(jit_compile=True)
@@ -25,6 +26,7 @@ def test_compile_mode_is_read_back() -> None:
     assert npu.is_jit_compile_false()
 
 
+@pytest.mark.covers("torch_npu.npu.set_option")
 def test_options_are_read_back() -> None:
     assert npu.get_option("ACL_PRECISION_MODE") is None
     npu.set_option({"ACL_PRECISION_MODE": "must_keep_origin_dtype", "jitCompile": "enable"})
@@ -42,6 +44,7 @@ def test_one_wrong_option_sets_none() -> None:
         npu.set_option("jitCompile")
 
 
+@pytest.mark.covers("torch.npu.config.allow_internal_format", traced=False)
 @pytest.mark.parametrize(
     ("owner", "name", "default"),
     [
@@ -60,12 +63,16 @@ def test_permission_is_read_back(owner: object, name: str, default: bool) -> Non
         owner.no_such_switch = True
 
 
+@pytest.mark.covers("torch_npu.npu.set_mm_bmm_format_nd", "torch_npu.npu.get_mm_bmm_format_nd")
 def test_format_of_matrix_products_is_read_back() -> None:
     assert npu.get_mm_bmm_format_nd()
     npu.set_mm_bmm_format_nd(False)
     assert not npu.get_mm_bmm_format_nd()
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.are_compatible_impl_enabled", "torch_npu.npu.use_compatible_impl"
+)
 def test_compatible_implementations_are_read_back() -> None:
     assert not npu.are_compatible_impl_enabled()
     npu.use_compatible_impl(True)
@@ -75,6 +82,13 @@ def test_compatible_implementations_are_read_back() -> None:
         npu.use_compatible_impl(False)
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.get_device_limit",
+    "torch_npu.npu.set_device_limit",
+    "torch_npu.npu.get_stream_limit",
+    "torch_npu.npu.set_stream_limit",
+    "torch_npu.npu.reset_stream_limit",
+)
 def test_limits_of_cores() -> None:
     whole = npu.get_device_limit(0)
     properties = npu.get_device_properties(0)
@@ -98,6 +112,7 @@ def test_limit_outside_of_the_card_is_refused(number: int) -> None:
         npu.set_device_limit(0, cube_num=number)
 
 
+@pytest.mark.covers("torch_npu.npu.set_deterministic_level")
 def test_deterministic_level() -> None:
     try:
         npu.set_deterministic_level(1)

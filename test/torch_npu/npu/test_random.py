@@ -12,6 +12,7 @@ def _draw() -> list[float]:
     return torch.rand(8, device="npu").tolist()
 
 
+@pytest.mark.covers("torch_npu.npu.manual_seed", "torch_npu.npu.initial_seed")
 def test_equal_seeds_give_equal_numbers() -> None:
     npu.manual_seed(7)
     first = _draw()
@@ -30,11 +31,13 @@ def test_torch_manual_seed_seeds_npu() -> None:
     assert npu.initial_seed() == 11
 
 
+@pytest.mark.covers("torch_npu.npu.manual_seed_all")
 def test_manual_seed_all_seeds_every_device() -> None:
     npu.manual_seed_all(5)
     assert [one.initial_seed() for one in npu.default_generators] == [5] * npu.device_count()
 
 
+@pytest.mark.covers("torch_npu.npu.get_rng_state", "torch_npu.npu.set_rng_state")
 def test_state_continues_where_it_was_taken() -> None:
     npu.manual_seed(3)
     _draw()
@@ -49,6 +52,7 @@ def test_state_continues_where_it_was_taken() -> None:
     assert _draw() == expected
 
 
+@pytest.mark.covers("torch_npu.npu.get_rng_state_all", "torch_npu.npu.set_rng_state_all")
 def test_states_of_all_devices() -> None:
     states = npu.get_rng_state_all()
     assert len(states) == npu.device_count()
@@ -57,6 +61,7 @@ def test_states_of_all_devices() -> None:
     assert _draw() == expected
 
 
+@pytest.mark.covers("torch_npu.npu.seed", "torch_npu.npu.seed_all")
 def test_seed_is_random_and_seed_all_is_common() -> None:
     npu.seed()
     first = npu.initial_seed()

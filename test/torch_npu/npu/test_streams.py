@@ -10,6 +10,7 @@ import torch
 npu = torch.npu
 
 
+@pytest.mark.covers("torch_npu.npu.current_stream", "torch_npu.npu.default_stream")
 def test_default_stream_is_current_at_first() -> None:
     assert npu.current_stream() == npu.default_stream()
     assert npu.current_stream().device == torch.device("npu:0")
@@ -38,6 +39,7 @@ def test_context_selects_the_streams_device_and_restores_both() -> None:
     assert npu.current_stream(1) == npu.default_stream(1)
 
 
+@pytest.mark.covers("torch_npu.npu.set_stream")
 def test_set_stream_selects_until_the_next() -> None:
     stream = npu.Stream()
     npu.set_stream(stream)
@@ -70,6 +72,7 @@ def test_stream_is_a_torch_stream_with_a_handle() -> None:
     assert f"{stream.npu_stream:#x}" in repr(stream)
 
 
+@pytest.mark.covers("torch_npu.npu.ExternalStream", "torch_npu.npu.Stream.synchronize")
 def test_external_stream_is_the_stream_of_that_handle() -> None:
     stream = npu.Stream()
     external = npu.ExternalStream(stream.npu_stream)
@@ -80,6 +83,7 @@ def test_external_stream_is_the_stream_of_that_handle() -> None:
     assert value.tolist() == [2, 2, 2]
 
 
+@pytest.mark.covers("torch_npu.npu.Stream.wait_stream", "torch_npu.npu.Event.wait")
 def test_streams_wait_for_each_other() -> None:
     first, second = npu.Stream(), npu.Stream()
     value = torch.zeros(1 << 16, device="npu")
@@ -95,6 +99,14 @@ def test_streams_wait_for_each_other() -> None:
     assert value.cpu().unique().tolist() == [200]
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.Stream.record_event",
+    "torch_npu.npu.Stream.wait_event",
+    "torch_npu.npu.Event.query",
+    "torch_npu.npu.Event.synchronize",
+    "torch_npu.npu.Event.record",
+    "torch_npu.npu.Event",
+)
 def test_event_orders_two_streams() -> None:
     stream = npu.Stream()
     value = torch.zeros(1 << 16, device="npu")
@@ -109,6 +121,7 @@ def test_event_orders_two_streams() -> None:
     assert event.query()
 
 
+@pytest.mark.covers("torch_npu.npu.Event.elapsed_time")
 def test_event_measures_time_in_milliseconds() -> None:
     begin, end = npu.Event(enable_timing=True), npu.Event(enable_timing=True)
     begin.record()

@@ -69,6 +69,6 @@ class GradScaler(torch.amp.GradScaler):
         get_npu_overflow_flag()
 
     @staticmethod
-    def clear_npu_overflow_flag() -> NoReturn:
+    def clear_npu_overflow_flag() -> None:
         """See `torch.npu.clear_npu_overflow_flag`."""
         clear_npu_overflow_flag()
