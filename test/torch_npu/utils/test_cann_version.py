@@ -10,6 +10,7 @@ import torch
 from torch_npu.utils import get_cann_version
 
 
+@pytest.mark.covers("torch_npu.utils.get_cann_version")
 def test_versions_are_read_from_the_installations_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+@pytest.mark.covers("torch_npu.utils.collect_env.get_cann_version")
 def test_version_is_read_from_the_folder_of_an_architecture(home: Path) -> None:
     _write(home / "aarch64-linux" / "ascend_toolkit_install.info", "arch=aarch64\nversion=8.5.0\n")
     assert collect_env.get_cann_version() == "8.5.0"
@@ -51,8 +52,52 @@ def test_version_is_not_known_without_a_cann(monkeypatch: pytest.MonkeyPatch) ->
     assert collect_env.get_cann_version() == "not known"
 
 
-def test_report_names_the_versions() -> None:
-    report = collect_env.get_pretty_env_info()
+@pytest.mark.covers(
+    "torch_npu.utils.collect_env.SystemEnv",
+    "torch_npu.utils.collect_env.get_env_info",
+    "torch_npu.utils.collect_env.get_pretty_env_info",
+    "torch_npu.utils.collect_env.pretty_str",
+    "torch_npu.utils.collect_env.main",
+)
+def test_report_names_the_versions(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTORCH_NPU_ALLOC_CONF", "max_split_size_mb:64")
+    collect_env.main()
+    report = capsys.readouterr().out
     assert f"PyTorch: {torch.__version__}" in report
     assert f"torch_npu: {torch_npu.__version__}" in report
     assert f"npu devices: {torch.npu.device_count()}" in report
+    assert "Allocator settings: max_split_size_mb:64" in report
+    made = collect_env.SystemEnv(**dict.fromkeys(collect_env.SystemEnv._fields))
+    assert "GCC: not known" in collect_env.pretty_str(made)
+
+
+@pytest.mark.covers(
+    "torch_npu.utils.collect_env.get_torch_npu_version",
+    "torch_npu.utils.collect_env.get_torch_npu_install_path",
+)
+def test_package_knows_its_version_and_place() -> None:
+    assert collect_env.get_torch_npu_version() == torch_npu.__version__
+    path = Path(collect_env.get_torch_npu_install_path())
+    assert path.samefile(Path(torch_npu.__file__).parent)
+
+
+@pytest.mark.covers(
+    "torch_npu.utils.collect_env.check_path_owner_consistent",
+    "torch_npu.utils.collect_env.check_directory_path_readable",
+)
+def test_paths_of_others_and_links_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collect_env.check_path_owner_consistent(str(tmp_path))
+    collect_env.check_directory_path_readable(str(tmp_path))
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    with pytest.raises(RuntimeError, match="symbolic link"):
+        collect_env.check_directory_path_readable(str(link))
+    with pytest.raises(RuntimeError, match="does not exist"):
+        collect_env.check_path_owner_consistent(str(tmp_path / "none"))
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(RuntimeError, match="owned by user"):
+        collect_env.check_path_owner_consistent(str(tmp_path))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from torch_npu._init.core import lazy_names
+
 # Modules that are attributes of the package without an import statement of the user's.
 _SUBMODULES = ("npu", "utils")
 
@@ -22,7 +24,7 @@ def publish(namespace: dict[str, Any]) -> None:
     """Adds the public names to `namespace`, the globals of the package."""
     for name in _SUBMODULES:
         namespace[name] = importlib.import_module(f"torch_npu.{name}")
-    namespace["__getattr__"] = _operator
+    namespace["__getattr__"] = lazy_names.with_late_names(_operator)
 
 
 def _operator(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch_npu._init.core import lazy_names
 from torch_npu._init.core.import_hooks import when_imported
 from torch_npu._init.registry import dynamo
 
@@ -9,3 +10,4 @@ from torch_npu._init.registry import dynamo
 def load() -> None:
     """Prepares the optional features; imports none of the modules that they extend."""
     when_imported("torch._dynamo.device_interface", dynamo.register_device_interface)
+    lazy_names.refuse_missing_modules()
