@@ -11,10 +11,13 @@ from dataclasses import dataclass
 _PROBE = """
 import resource, time
 import torch
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-memory, start = peak(), time.perf_counter()
+# Not getrusage(): its peak includes the parent's, which the process had before exec().
+def resident():
+    pages = int(open("/proc/self/statm").read().split()[1])
+    return pages * resource.getpagesize() / 2**20
+memory, start = resident(), time.perf_counter()
 import torch_npu
-print(time.perf_counter() - start, peak() - memory)
+print(time.perf_counter() - start, resident() - memory)
 """
 
 

@@ -23,7 +23,7 @@ def no_operator_falls_back() -> Iterator[None]:
 
 
 class Convolutional(nn.Module):
-    """Convolution, batch norm, pooling, dropout of probability 0: images of (3, 12, 12) to 5 classes."""
+    """Images of (3, 12, 12) to 5 classes, by convolution, batch norm and pooling."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Convolutional(nn.Module):
 
 
 class Language(nn.Module):
-    """Embedding, a transformer encoder of two layers, a linear head: tokens (8, 12) to (8, 12, 32)."""
+    """Tokens (8, 12) to logits (8, 12, 32), by a transformer encoder of two layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ def losses(trainer: Trainer, steps: range = range(STEPS)) -> torch.Tensor:
 
 def assert_same_parameters(a: Trainer, b: Trainer, **tolerance: float) -> None:
     for (name, value), other in zip(
-        a.model.state_dict().items(), b.model.state_dict().values(), strict=False
+        a.model.state_dict().items(), b.model.state_dict().values(), strict=True
     ):
         torch.testing.assert_close(
             value.cpu(), other.cpu(), msg=lambda text, name=name: f"{name}: {text}", **tolerance
@@ -152,7 +152,7 @@ def test_training_matches_the_cpu(task: str, optimizer: str, implementation: str
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("task", TASKS)
 def test_mixed_precision_training_matches_the_cpu(task: str, dtype: torch.dtype) -> None:
-    """The CPU's autocast casts other operators too, so that only the half type's precision holds."""
+    """As far as the half type goes: the CPU's autocast casts other operators."""
     on_npu, on_cpu = Trainer(task, "npu", dtype=dtype), Trainer(task, "cpu", dtype=dtype)
     torch.testing.assert_close(losses(on_npu), losses(on_cpu), rtol=3e-2, atol=3e-2)
     assert on_npu.scaler.get_scale() == on_cpu.scaler.get_scale()

@@ -1,6 +1,7 @@
 #include "aclnn/core/descriptors.h"
 
 #include <c10/core/ScalarType.h>
+#include <c10/util/accumulate.h>
 
 #include <cstring>
 
@@ -56,6 +57,8 @@ std::optional<aclDataType> fromScalarType(at::ScalarType type) {
   }
   return std::nullopt;
 }
+
+int64_t TensorDesc::elements() const { return c10::multiply_integers(sizes); }
 
 int64_t TensorDesc::extent() const {
   int64_t last = offset;

@@ -24,6 +24,7 @@ struct TensorDesc {
   Dims sizes;
   Dims strides;
 
+  int64_t elements() const;
   // Elements of storage that the view reaches, counted from `data`.
   int64_t extent() const;
   bool sameView(const TensorDesc& other) const;

@@ -11,9 +11,11 @@
 #include <xmmintrin.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aclnn/core/signature.h"
@@ -152,8 +154,8 @@ class ExecutorMemory {
 
 std::array<std::atomic<ExecutorMemory::Block*>, ExecutorMemory::kClasses> ExecutorMemory::returned_;
 
-// Which of PyTorch's errors it is, e.g. "IndexError: "; nothing for a plain one. The text is all that
-// crosses the ABI, and a client in PyTorch raises the same error again.
+// Which of PyTorch's errors it is, e.g. "IndexError: "; nothing for a plain one. The text is all
+// that crosses the ABI, and a client in PyTorch raises the same error again.
 const char* kindOf(const c10::Error& error) {
   if (dynamic_cast<const c10::IndexError*>(&error) != nullptr) return "IndexError: ";
   if (dynamic_cast<const c10::ValueError*>(&error) != nullptr) return "ValueError: ";
@@ -174,7 +176,9 @@ bool catching(const char* name, std::string& message, Function function) noexcep
   } catch (const c10::Error& error) {
     message = std::string(name) + ": " + kindOf(error) + error.what_without_backtrace();
   } catch (const std::exception& error) {
-    message = std::string(name) + ": " + error.what();
+    // A meta kernel in Python appends where it was raised.
+    const std::string_view text = error.what();
+    message = std::string(name) + ": " + std::string(text.substr(0, text.find("\n\nAt:\n")));
   } catch (...) {
     message = std::string(name) + ": the kernel threw an unknown exception";
   }
@@ -183,7 +187,7 @@ bool catching(const char* name, std::string& message, Function function) noexcep
 
 // Kernels without a meta form say so with NotImplementedError: their arguments are checked when
 // they run.
-aclnnStatus checkByKernel(aclOpExecutor& executor) noexcept {
+aclnnStatus checkByMeta(aclOpExecutor& executor) noexcept {
   const char* name = executor.op->task.name;
   Frame frame(Frame::Mode::kCheck);
   bool kept = true;
@@ -207,20 +211,42 @@ aclnnStatus checkByKernel(aclOpExecutor& executor) noexcept {
   return ACLNN_SUCCESS;
 }
 
-// The signatures that have passed the check, for one thread: a direct-mapped table, in which a
-// newcomer takes its predecessor's place.
+// So that a trial takes milliseconds and megabytes at most.
+constexpr int64_t kMaxTrialElements = int64_t{1} << 20;
+
+aclnnStatus checkByTrial(aclOpExecutor& executor) noexcept {
+  Frame frame(Frame::Mode::kTrial);
+  std::string message;
+  const bool implemented = catching(executor.op->task.name, message, [&] {
+    KernelScope scope;
+    try {
+      executor.run(executor, frame);
+    } catch (const c10::NotImplementedError&) {
+      throw;
+    } catch (...) {
+    }
+  });
+  return implemented ? ACLNN_SUCCESS : fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
+}
+
+// The signatures that have passed a check, for one thread: a table of small buckets, in which a
+// newcomer takes the place of the bucket's oldest.
 class PassedChecks {
  public:
-  static PassedChecks& mine() {
-    thread_local PassedChecks passed;
-    return passed;
+  bool contains(uint64_t signature) const {
+    const Bucket& bucket = buckets_[signature % kBuckets];
+    return std::find(bucket.begin(), bucket.end(), signature) != bucket.end();
   }
-  bool contains(uint64_t signature) const { return slots_[signature % kSlots] == signature; }
-  void insert(uint64_t signature) { slots_[signature % kSlots] = signature; }
+  void insert(uint64_t signature) {
+    Bucket& bucket = buckets_[signature % kBuckets];
+    std::shift_right(bucket.begin(), bucket.end(), 1);
+    bucket.front() = signature;
+  }
 
  private:
-  static constexpr size_t kSlots = 4093;
-  std::vector<uint64_t> slots_ = std::vector<uint64_t>(kSlots);
+  using Bucket = std::array<uint64_t, 4>;
+  static constexpr size_t kBuckets = 1024;
+  std::vector<Bucket> buckets_ = std::vector<Bucket>(kBuckets);
 };
 
 }  // namespace
@@ -244,20 +270,46 @@ aclnnStatus missingArgument(const Operator& op, int position) {
                                            " is null or of an unknown data type");
 }
 
-aclnnStatus finishPhaseOne(aclOpExecutor& executor, const Signature& signature) noexcept {
+void noteCaller(aclOpExecutor& executor) noexcept {
   executor.references.store(1, std::memory_order_relaxed);
   executor.threads = at::get_num_threads();
   executor.flush_denormals = flushesDenormals();
   executor.repeatable = false;
-  if (!needsCheck(*executor.op)) {
+}
+
+aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature) noexcept {
+  thread_local PassedChecks passed;
+  if (passed.contains(signature.value())) {
     return ACLNN_SUCCESS;
   }
-  if (PassedChecks::mine().contains(signature.value())) {
-    return ACLNN_SUCCESS;
-  }
-  const aclnnStatus status = checkByKernel(executor);
+  const aclnnStatus status = checkByMeta(executor);
   if (status == ACLNN_SUCCESS) {
-    PassedChecks::mine().insert(signature.value());
+    passed.insert(signature.value());
+  }
+  return status;
+}
+
+namespace {
+
+PassedChecks& triedTypes() {
+  thread_local PassedChecks tried;
+  return tried;
+}
+
+}  // namespace
+
+bool typesTried(const TypeSignature& types) noexcept {
+  return triedTypes().contains(types.value());
+}
+
+aclnnStatus tryTypes(aclOpExecutor& executor, const TypeSignature& types,
+                     const CallSize& size) noexcept {
+  if (size.elements() > kMaxTrialElements) {
+    return ACLNN_SUCCESS;
+  }
+  const aclnnStatus status = checkByTrial(executor);
+  if (status == ACLNN_SUCCESS) {
+    triedTypes().insert(types.value());
   }
   return status;
 }

@@ -1,9 +1,9 @@
 // An operator call between its two phases.
 //
 // Phase one (…GetWorkspaceSize) copies every argument into an executor, so that the caller may
-// destroy its descriptors at once, and checks them by running the kernel on meta tensors. Phase
-// two enqueues the executor as a task; the stream's worker lends the arguments to the kernel as
-// ATen objects and runs it.
+// destroy its descriptors at once, and checks them by running the kernel on tensors of its own,
+// meta tensors for the shapes and zeros for the dtypes. Phase two enqueues the executor as a task;
+// the stream's worker lends the arguments to the kernel as ATen objects and runs it.
 #pragma once
 
 #include <atomic>
@@ -47,12 +47,23 @@ inline bool needsCheck(const Operator& op) {
 }
 
 class Signature;
+class TypeSignature;
+class CallSize;
 
-// The part of phase one that does not depend on the parameters' kinds: notes the caller's thread
-// settings and, unless the caller vouches for its arguments or the same signature has passed
-// before, runs the kernel in a check frame and compares the written tensors' shapes. Fails with
-// ACLNN_ERR_PARAM_INVALID.
-aclnnStatus finishPhaseOne(aclOpExecutor& executor, const Signature& signature) noexcept;
+// The parts of phase one that do not depend on the parameters' kinds.
+//
+// Notes the settings of the calling thread that its kernels shall run with.
+void noteCaller(aclOpExecutor& executor) noexcept;
+// Unless the same signature has passed before, runs the kernel on meta tensors and compares the
+// written tensors' shapes. Fails with ACLNN_ERR_PARAM_INVALID.
+aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature) noexcept;
+// Meta tensors do not tell which dtypes a kernel has code for. Runs the kernel once for each
+// combination of types, on zeros in place of the caller's data; a large call leaves that to the
+// next small one. Fails with ACLNN_ERR_PARAM_INVALID if the kernel is not implemented for the
+// types; any other error may be due to the zeros and is left to the run.
+bool typesTried(const TypeSignature& types) noexcept;
+aclnnStatus tryTypes(aclOpExecutor& executor, const TypeSignature& types,
+                     const CallSize& size) noexcept;
 
 // Phase two, the same for every operator.
 aclnnStatus execute(const Operator& op, void* workspace, uint64_t workspace_size,

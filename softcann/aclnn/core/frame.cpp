@@ -1,6 +1,7 @@
 #include "aclnn/core/frame.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -35,6 +36,11 @@ void Frame::bind(Slot& slot, const TensorDesc& desc) {
   slot.desc = &desc;
   if (mode_ == Mode::kCheck) {
     slot.tensor = at::detail::empty_strided_meta(desc.sizes, desc.strides, desc.dtype);
+    return;
+  }
+  if (mode_ == Mode::kTrial) {
+    slot.tensor = at::zeros({desc.extent()}, at::TensorOptions().dtype(desc.dtype));
+    slot.tensor.unsafeGetTensorImpl()->set_sizes_and_strides(desc.sizes, desc.strides, desc.offset);
     return;
   }
   if (!reusable(slot.tensor)) {

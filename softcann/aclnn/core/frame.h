@@ -14,14 +14,15 @@ namespace softcann::aclnn {
 // what a kernel has kept a reference to is replaced.
 //
 // In compute mode the tensors are CPU tensors over the device memory's mirror. In check mode they
-// are meta tensors: the same kernel then infers shapes and dtypes and touches no byte.
+// are meta tensors: the same kernel then infers shapes and dtypes and touches no byte. In trial
+// mode they are zeros of their own: the kernel runs, but not on the caller's data.
 class Frame {
  public:
-  enum class Mode { kCompute, kCheck };
+  enum class Mode { kCompute, kCheck, kTrial };
 
   explicit Frame(Mode mode) : mode_(mode) {}
 
-  Mode mode() const { return mode_; }
+  bool isTrial() const { return mode_ == Mode::kTrial; }
 
   // Returns every lent tensor; the next call starts anew.
   void reset() { used_ = 0; }

@@ -92,7 +92,7 @@ struct ResizedTensor {
     return true;
   }
   static Lent lend(const Stored& stored, Frame& frame) {
-    return Lent(frame.lendWritten(stored.desc), stored.handle);
+    return Lent(frame.lendWritten(stored.desc), frame.isTrial() ? nullptr : stored.handle);
   }
 };
 

@@ -88,9 +88,20 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
     Executor::destroyIt(made);
     return missingArgument(op, position);
   }
-  Signature signature(&op, needsCheck(op));
-  std::apply([&](const auto&... stored) { (signature.add(stored), ...); }, made->arguments);
-  if (const aclnnStatus status = finishPhaseOne(*made, signature); status != ACLNN_SUCCESS) {
+  noteCaller(*made);
+  const auto summarise = [&](auto summary) {
+    std::apply([&](const auto&... stored) { (summary.add(stored), ...); }, made->arguments);
+    return summary;
+  };
+  aclnnStatus status = ACLNN_SUCCESS;
+  if (needsCheck(op)) {
+    status = checkShapes(*made, summarise(Signature(&op)));
+  }
+  if (const TypeSignature types = summarise(TypeSignature(&op));
+      status == ACLNN_SUCCESS && !typesTried(types)) {
+    status = tryTypes(*made, types, summarise(CallSize()));
+  }
+  if (status != ACLNN_SUCCESS) {
     Executor::destroyIt(made);
     return status;
   }

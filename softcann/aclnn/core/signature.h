@@ -5,6 +5,7 @@
 
 #include <c10/core/Scalar.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -18,15 +19,11 @@ namespace softcann::aclnn {
 
 class Signature {
  public:
-  // A call that is not going to be checked needs no hash.
-  Signature(const void* function, bool hashed) : hashed_(hashed) {
-    add(reinterpret_cast<uint64_t>(function));
-  }
+  explicit Signature(const void* function) { add(reinterpret_cast<uint64_t>(function)); }
 
   uint64_t value() const { return hash_; }
 
   void add(uint64_t word) {
-    if (!hashed_) return;
     hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15ULL;
     hash_ ^= hash_ >> 29;
   }
@@ -39,7 +36,6 @@ class Signature {
   void add(at::ScalarType type) { add(static_cast<uint64_t>(type)); }
 
   void add(const TensorDesc& desc) {
-    if (!hashed_) return;
     add((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes.size());
     for (size_t i = 0; i < desc.sizes.size(); ++i) {
       add(desc.sizes[i]);
@@ -81,8 +77,64 @@ class Signature {
   }
 
  private:
-  const bool hashed_;
   uint64_t hash_ = 0;
+};
+
+// The part of a signature that decides which code of a kernel runs: the tensors' dtypes and numbers
+// of dimensions, and the scalars' types. Programs meet few of them, and each is cheap to hash.
+class TypeSignature {
+ public:
+  explicit TypeSignature(const void* function)
+      : hash_(reinterpret_cast<uint64_t>(function) * kFactor) {}
+
+  uint64_t value() const { return hash_ ^ (hash_ >> 32); }
+
+  void add(const TensorDesc& desc) {
+    fold((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes.size());
+  }
+  void add(const ResizedTensor::Stored& stored) { add(stored.desc); }
+  void add(const at::Scalar& scalar) { fold(static_cast<uint64_t>(scalar.type())); }
+  void add(at::ScalarType type) { fold(static_cast<uint64_t>(type)); }
+  template <class T>
+  void add(const std::optional<T>& value) {
+    fold(value.has_value());
+    if (value.has_value()) add(*value);
+  }
+  template <class T>
+  void add(const std::vector<T>& values) {
+    for (const T& value : values) add(value);
+  }
+  template <class T>
+  void add(const T& /*number*/) {}
+
+ private:
+  static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
+
+  void fold(uint64_t word) { hash_ = (hash_ ^ word) * kFactor; }
+
+  uint64_t hash_;
+};
+
+// How many elements a call's tensors have, or reach in their storage if that is more.
+class CallSize {
+ public:
+  int64_t elements() const { return elements_; }
+
+  void add(const TensorDesc& desc) { elements_ += std::max(desc.elements(), desc.extent()); }
+  void add(const ResizedTensor::Stored& stored) { add(stored.desc); }
+  template <class T>
+  void add(const std::optional<T>& value) {
+    if (value.has_value()) add(*value);
+  }
+  template <class T>
+  void add(const std::vector<T>& values) {
+    for (const T& value : values) add(value);
+  }
+  template <class T>
+  void add(const T& /*number*/) {}
+
+ private:
+  int64_t elements_ = 0;
 };
 
 }  // namespace softcann::aclnn

@@ -1,10 +1,8 @@
 #include "torch_npu/csrc/acl/check.h"
 
-#include <algorithm>
 #include <cctype>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <c10/util/Exception.h>
 
@@ -39,40 +37,16 @@ std::string_view calledFunction(std::string_view expression) {
   return expression;
 }
 
-std::string describe(aclError code, const CallSite& site, std::string_view reason) {
+std::string describe(aclError code, const CallSite& site) {
   std::string text = "NPU error: ";
   text += calledFunction(site.expression);
   text += " returned error code " + std::to_string(code);
+  const std::string_view reason = recentErrorMessage();
   if (!reason.empty()) {
     text += ": ";
     text += reason;
   }
   return text;
-}
-
-using Throw = void (*)(const c10::SourceLocation& location, std::string text);
-
-template <class Error>
-[[noreturn]] void throwAs(const c10::SourceLocation& location, std::string text) {
-  throw Error(location, std::move(text));
-}
-
-// An operator's message may name PyTorch's type of the error, as in "aclnnGather: IndexError: …".
-Throw throwerFor(std::string_view reason) {
-  static constexpr std::pair<std::string_view, Throw> kThrowers[] = {
-      {": IndexError: ", throwAs<c10::IndexError>},
-      {": ValueError: ", throwAs<c10::ValueError>},
-      {": TypeError: ", throwAs<c10::TypeError>},
-      {": NotImplementedError: ", throwAs<c10::NotImplementedError>},
-      {": LinAlgError: ", throwAs<c10::LinAlgError>},
-  };
-  const std::string_view kind = reason.substr(std::min(reason.find(": "), reason.size()));
-  for (const auto& [prefix, thrower] : kThrowers) {
-    if (kind.substr(0, prefix.size()) == prefix) {
-      return thrower;
-    }
-  }
-  return throwAs<c10::Error>;
 }
 
 }  // namespace
@@ -92,20 +66,19 @@ const char* recentErrorMessage() noexcept {
 
 void throwError(aclError code, const CallSite& site) {
   const c10::SourceLocation location{site.function, site.file, site.line};
-  const std::string reason = recentErrorMessage();
-  std::string text = describe(code, site, reason);
+  std::string text = describe(code, site);
   if (isOutOfMemory(code)) {
     throw c10::OutOfMemoryError(location, std::move(text));
   }
   if (code >= kFirstDeviceError && code <= kLastDeviceError) {
     throw c10::AcceleratorError(location, code, std::move(text));
   }
-  throwerFor(reason)(location, std::move(text));
+  throw c10::Error(location, std::move(text));
 }
 
 void warnError(aclError code, const CallSite& site) noexcept {
   try {
-    TORCH_WARN(describe(code, site, recentErrorMessage()), " (in ", site.function, ")");
+    TORCH_WARN(describe(code, site), " (in ", site.function, ")");
   } catch (...) {
     // A warning that the user turned into an error cannot leave a destructor.
   }

@@ -15,9 +15,9 @@ struct CallSite {
   unsigned line;
 };
 
-// Throws for a failed call: c10::OutOfMemoryError where memory ran out, c10::AcceleratorError (with
-// the code) where the device or its task failed, what an operator's message names ("IndexError: "),
-// else c10::Error. The text has the function's name, the code and CANN's own message.
+// Throws for a failed call: c10::OutOfMemoryError where device memory ran out,
+// c10::AcceleratorError (with the code) where the device or a task on it failed, else c10::Error.
+// The text has the function's name, the code and CANN's own message.
 [[noreturn, gnu::cold]] void throwError(aclError code, const CallSite& site);
 
 // Warns instead, for destructors and other places that must not throw.

@@ -2,7 +2,9 @@
 
 #include <ATen/AccumulateType.h>
 #include <ATen/Dispatch.h>
+#include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <cmath>
 #include <numeric>
@@ -42,6 +44,12 @@ int64_t scatterReduceNumber(std::string_view reduce) {
   return reduce == "add" ? 1 : 2;
 }
 
+int64_t geluNumber(std::string_view approximate) {
+  TORCH_CHECK(approximate == "none" || approximate == "tanh",
+              "approximate argument must be either none or tanh.");
+  return approximate == "tanh" ? 1 : 0;
+}
+
 int64_t divisorNumber(std::optional<int64_t> divisor) {
   TORCH_CHECK(!divisor.has_value() || *divisor != 0, "divisor must be not zero");
   return divisor.value_or(0);
@@ -72,21 +80,27 @@ int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::S
     const int64_t by = step.to<int64_t>();
     TORCH_CHECK_VALUE(by != 0, "step must be nonzero");
     const int64_t span = end.to<int64_t>() - start.to<int64_t>();
-    TORCH_CHECK_VALUE((by > 0) == (span > 0) || span == 0,
-                      "upper bound and lower bound inconsistent with step sign");
+    TORCH_CHECK((by > 0) == (span > 0) || span == 0,
+                "upper bound and lower bound inconsistent with step sign");
     return (span + by - (by > 0 ? 1 : -1)) / by;
   }
   const double first = start.toDouble();
   const double last = end.toDouble();
   const double by = step.toDouble();
-  TORCH_CHECK_VALUE(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first,
-                    " -> ", last);
-  TORCH_CHECK_VALUE((by > 0 && last >= first) || (by < 0 && last <= first),
-                    "upper bound and lower bound inconsistent with step sign");
+  TORCH_CHECK(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ",
+              last);
+  TORCH_CHECK((by > 0 && last >= first) || (by < 0 && last <= first),
+              "upper bound and lower bound inconsistent with step sign");
   const double length = std::ceil((last - first) / by);
   TORCH_CHECK(length >= 0 && length <= static_cast<double>(INT64_MAX),
               "invalid size, possible overflow?");
   return static_cast<int64_t>(length);
+}
+
+std::array<int64_t, 2> eyeSizes(int64_t n, int64_t m) {
+  TORCH_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
+  TORCH_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
+  return {n, m};
 }
 
 int64_t checkedSteps(int64_t steps) {
@@ -148,10 +162,10 @@ void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
   const auto dims = static_cast<int64_t>(normalized_shape.size());
   TORCH_CHECK(dims >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., ",
               "containing at least one element, but got normalized_shape = ", normalized_shape);
-  for (const std::optional<at::Tensor>& parameter : {weight, bias}) {
+  for (const auto& [name, parameter] : {std::pair("weight", weight), std::pair("bias", bias)}) {
     TORCH_CHECK(
         !parameter.has_value() || !parameter->defined() || parameter->sizes() == normalized_shape,
-        "Expected weight and bias to be of the same shape as normalized_shape, but got ",
+        "Expected ", name, " to be of same shape as normalized_shape, but got ", name, " of shape ",
         parameter->sizes(), " and normalized_shape = ", normalized_shape);
   }
   TORCH_CHECK(input.dim() >= dims &&
@@ -174,6 +188,33 @@ void checkVectors(const char* name, const at::Tensor& vec1, const at::Tensor& ve
 void checkMask(const at::Tensor& mask) {
   TORCH_CHECK(mask.scalar_type() == at::kBool,
               "masked_select: expected BoolTensor for mask, but got ", mask.toString());
+}
+
+void checkExpands(const at::Tensor& self, at::IntArrayRef sizes) {
+  TORCH_CHECK(at::is_expandable_to(self.sizes(), sizes), "The expanded size of the tensor ", sizes,
+              " must match the existing size ", self.sizes());
+}
+
+namespace {
+
+void checkFillMask(const at::Tensor& mask) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool,
+              "masked_fill_ only supports boolean masks, but got mask with dtype ",
+              mask.scalar_type());
+}
+
+}  // namespace
+
+void checkMaskedFill(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
+  checkFillMask(mask);
+  TORCH_CHECK(self.is_complex() || !value.is_complex(), "value cannot be converted to type ",
+              self.scalar_type(), " without overflow");
+}
+
+void checkMaskedFill(const at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
+  checkFillMask(mask);
+  // Throws where the value does not fit, as the kernel's own conversion would.
+  at::scalar_tensor(value, self.options().device(at::kCPU));
 }
 
 void checkNormal(const at::Tensor& self, double std) {
@@ -214,6 +255,8 @@ void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement)
       at::isFloatingType(self.scalar_type()),
       "multinomial only supports floating-point dtypes for input, got: ", self.scalar_type());
   TORCH_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
+  constexpr int64_t kMaxCategories = int64_t{1} << 24;  // a float32 counts no further
+  TORCH_CHECK(self.size(-1) <= kMaxCategories, "number of categories cannot exceed 2^24");
   TORCH_CHECK(replacement || samples <= self.size(-1),
               "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
 }

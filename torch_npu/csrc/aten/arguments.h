@@ -4,6 +4,7 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ std::vector<int64_t> optionalArray(std::optional<int64_t> value);
 int64_t roundingModeNumber(std::optional<std::string_view> mode);
 int64_t scatterReduceNumber(std::string_view reduce);
 int64_t divisorNumber(std::optional<int64_t> divisor);
+int64_t geluNumber(std::string_view approximate);
 
 // Index tensors on the CPU may index an npu tensor; they are copied to its device.
 c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::Tensor>>& indices,
@@ -36,6 +38,7 @@ void resizeLike(at::Tensor& out, const at::Tensor& tensor);
 
 int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                      const at::Tensor& out);
+std::array<int64_t, 2> eyeSizes(int64_t n, int64_t m);
 int64_t checkedSteps(int64_t steps);
 int64_t checkedRandperm(int64_t n, const at::Tensor& out);
 
@@ -51,6 +54,9 @@ void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
 void checkNotEmpty(const char* name, const at::Tensor& self);
 void checkVectors(const char* name, const at::Tensor& vec1, const at::Tensor& vec2);
 void checkMask(const at::Tensor& mask);
+void checkExpands(const at::Tensor& self, at::IntArrayRef sizes);
+void checkMaskedFill(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
+void checkMaskedFill(const at::Tensor& self, const at::Tensor& mask, const at::Scalar& value);
 void checkNormal(const at::Tensor& self, double std);
 void checkUniform(const at::Tensor& self, double from, double to);
 void checkRandom(const at::Tensor& self, int64_t from, std::optional<int64_t> to);

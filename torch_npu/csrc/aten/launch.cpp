@@ -2,6 +2,11 @@
 
 #include <c10/util/StringUtil.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/core/caching_allocator.h"
 
@@ -42,6 +47,35 @@ at::Scalar hostScalar(const at::Tensor& tensor) {
 
 namespace detail {
 
+namespace {
+
+using Throw = void (*)(std::string text);
+
+template <class Error>
+[[noreturn]] void throwAs(std::string text) {
+  throw Error({__func__, __FILE__, __LINE__}, std::move(text));
+}
+
+// The error that an operator's message names, as in "aclnnGather: IndexError: …"; else RuntimeError.
+Throw throwerFor(std::string_view message) {
+  static constexpr std::pair<std::string_view, Throw> kThrowers[] = {
+      {": IndexError: ", throwAs<c10::IndexError>},
+      {": ValueError: ", throwAs<c10::ValueError>},
+      {": TypeError: ", throwAs<c10::TypeError>},
+      {": NotImplementedError: ", throwAs<c10::NotImplementedError>},
+      {": LinAlgError: ", throwAs<c10::LinAlgError>},
+  };
+  const std::string_view kind = message.substr(std::min(message.find(": "), message.size()));
+  for (const auto& [prefix, thrower] : kThrowers) {
+    if (kind.substr(0, prefix.size()) == prefix) {
+      return thrower;
+    }
+  }
+  return throwAs<c10::Error>;
+}
+
+}  // namespace
+
 void noteTensor(LaunchDevice& device, const at::Tensor& tensor) {
   const at::Device found = tensor.device();
   if (found.is_privateuseone() && device.index < 0) {
@@ -73,8 +107,8 @@ void throwPhaseOne(const AclnnFunction& function, aclnnStatus status) {
   if (acl::isOutOfMemory(status)) {
     acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
   }
-  TORCH_CHECK(false, message.empty() ? std::string(function.name()) : message, " (npu, error code ",
-              status, ")");
+  throwerFor(message)(c10::str(message.empty() ? function.name() : message, " (npu, error code ",
+                               status, ")"));
 }
 
 void enqueue(AclnnFunction& function, LaunchDevice device, uint64_t workspace_size,

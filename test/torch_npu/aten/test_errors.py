@@ -1,0 +1,105 @@
+"""A wrong call raises where it stands, with PyTorch's own type; what only data tell comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+Call = Callable[[str], object]
+
+
+def ones(device: str, *sizes: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.ones(*sizes, dtype=dtype, device=device)
+
+
+WRONG: dict[str, Call] = {
+    "shapes that do not broadcast": lambda d: ones(d, 2) + ones(d, 3),
+    "matrices that do not fit": lambda d: ones(d, 2, 3) @ ones(d, 2, 3),
+    "a batch of another size": lambda d: torch.bmm(ones(d, 2, 3, 4), ones(d, 3, 4, 3)),
+    "a bias that does not expand": lambda d: torch.addmm(ones(d, 7), ones(d, 3, 4), ones(d, 4, 3)),
+    "a name of nothing": lambda d: nn.functional.gelu(ones(d, 3), approximate="none at all"),
+    "a dimension out of range": lambda d: ones(d, 3).sum(3),
+    "a dimension to roll out of range": lambda d: ones(d, 3).roll(1, 4),
+    "a dimension to flip out of range": lambda d: ones(d, 3).flip(4),
+    "an index of another dtype": lambda d: ones(d, 3).index_select(0, ones(d, 1)),
+    "a mask of another dtype": lambda d: ones(d, 3).masked_fill(ones(d, 3), 1.0),
+    "a fill value that does not fit": lambda d: ones(d, 3).masked_fill(ones(d, 3) > 0, 1e300),
+    "bits of floats": lambda d: ones(d, 3) & ones(d, 3),
+    "normal numbers of integers": lambda d: ones(d, 3, dtype=torch.int64).normal_(),
+    "a square root of booleans": lambda d: nn.functional.gelu(ones(d, 3, dtype=torch.bool)),
+    "channels that do not fit": lambda d: nn.Conv2d(2, 1, 3).to(d)(ones(d, 1, 3, 4, 4)),
+    "a weight of another shape": lambda d: torch.layer_norm(ones(d, 3, 4), (4,), ones(d, 3)),
+    "more than there is": lambda d: ones(d, 2).topk(9),
+    "a negative size": lambda d: torch.eye(-1, device=d),
+    "a step of the wrong sign": lambda d: torch.arange(0, 5, -1, device=d),
+    "a negative deviation": lambda d: ones(d, 3).normal_(0, -1),
+    "too many samples": lambda d: torch.multinomial(ones(d, 3), 5),
+    "a matrix without an inverse": lambda d: torch.linalg.inv(torch.zeros(3, 3, device=d)),
+    "no element to reduce": lambda d: ones(d, 0).argmax(),
+    "a view of another size": lambda d: ones(d, 3).view(2, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_call_raises_the_cpus_error(name: str) -> None:
+    with pytest.raises(Exception) as on_cpu:  # noqa: PT011 - the CPU says which
+        WRONG[name]("cpu")
+    with pytest.raises(type(on_cpu.value)):
+        WRONG[name]("npu")
+    torch.npu.synchronize()  # nothing was left in the stream
+
+
+def test_wrong_device_is_named() -> None:
+    with pytest.raises(RuntimeError, match="npu:0 and cpu"):
+        ones("npu", 3) + ones("cpu", 3)
+
+
+LATE: dict[str, tuple[Call, str]] = {
+    "index": (lambda d: ones(d, 3)[torch.tensor([7], device=d)], "aclnnIndex.*out of bounds"),
+    "embedding": (
+        lambda d: nn.functional.embedding(torch.tensor([9], device=d), ones(d, 2, 2)),
+        "aclnnEmbedding.*index out of range",
+    ),
+    "class": (
+        lambda d: nn.functional.nll_loss(ones(d, 1, 3), torch.tensor([5], device=d)),
+        "aclnnNLLLoss.*out of bounds",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_wrong_data_are_reported_with_the_operator_and_the_stream_goes_on(name: str) -> None:
+    call, message = LATE[name]
+    call("npu")
+    with pytest.raises(RuntimeError, match=message):
+        torch.npu.synchronize()
+    assert ones("npu", 3).sum().item() == 3
+
+
+def test_failed_stream_leaves_the_others_alone() -> None:
+    first, second = torch.npu.Stream(), torch.npu.Stream()
+    with torch.npu.stream(first):
+        ones("npu", 3)[torch.tensor([7], device="npu")]
+    with torch.npu.stream(second):
+        assert ones("npu", 3).sum().item() == 3
+    with pytest.raises(RuntimeError, match="aclnnIndex"):
+        first.synchronize()
+
+
+def test_arguments_are_untouched_by_the_check_of_their_dtypes() -> None:
+    """The first call with new dtypes tries the kernel; in place, on zeros of its own."""
+    for dtype in (torch.float64, torch.int16, torch.uint8, torch.complex64):
+        tensor = torch.full((5,), 3, dtype=dtype, device="npu")
+        tensor.mul_(2)
+        assert tensor.tolist() == [6] * 5
+
+
+def test_random_numbers_are_those_of_the_seed_whether_dtypes_are_new_or_not() -> None:
+    def draw() -> list[float]:
+        torch.npu.manual_seed(3)
+        return torch.empty(4, dtype=torch.float64, device="npu").uniform_().tolist()
+
+    assert draw() == draw()
