@@ -87,7 +87,8 @@ struct EventTasks {
     delete payloadOf(payload);
   }
 
-  static constexpr TaskType kRecord = {"aclrtRecordEvent", runRecord, releaseRecord, announceRecord};
+  static constexpr TaskType kRecord = {"aclrtRecordEvent", runRecord, releaseRecord,
+                                       announceRecord};
   static constexpr TaskType kReset = {"aclrtResetEvent", runReset, releaseReset};
   static constexpr TaskType kWait = {"aclrtStreamWaitEvent", runWait, releaseWait};
 };

@@ -56,7 +56,8 @@ template <class Error>
   throw Error({__func__, __FILE__, __LINE__}, std::move(text));
 }
 
-// The error that an operator's message names, as in "aclnnGather: IndexError: …"; else RuntimeError.
+// The error that an operator's message names, as in "aclnnGather: IndexError: …"; else
+// RuntimeError.
 Throw throwerFor(std::string_view message) {
   static constexpr std::pair<std::string_view, Throw> kThrowers[] = {
       {": IndexError: ", throwAs<c10::IndexError>},
@@ -107,8 +108,8 @@ void throwPhaseOne(const AclnnFunction& function, aclnnStatus status) {
   if (acl::isOutOfMemory(status)) {
     acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
   }
-  throwerFor(message)(c10::str(message.empty() ? function.name() : message, " (npu, error code ",
-                               status, ")"));
+  throwerFor(message)(
+      c10::str(message.empty() ? function.name() : message, " (npu, error code ", status, ")"));
 }
 
 void enqueue(AclnnFunction& function, LaunchDevice device, uint64_t workspace_size,
