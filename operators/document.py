@@ -24,11 +24,14 @@ INTRODUCTION = """\
 The functions of the operator library: CANN's, `aclnn…`, and softcann's own where CANN has none, \
 with the ATen operators that call them. Any other ATen operator that works on the CPU runs through \
 the fallback. [How a row is added.](adding-an-operator.md)
+
+The last column says what [strict mode](strict-mode.md) allows, and links to the document of CANN \
+that says so.
 """
 
 HEADER = """\
-| function | ATen operators |
-|---|---|
+| function | ATen operators | limits in strict mode |
+|---|---|---|
 """
 
 
@@ -45,8 +48,29 @@ def _code(names: list[str]) -> str:
     return " ".join(f"`{name}`" for name in names)
 
 
+def limits(row: Row) -> str:
+    """What strict mode allows, a parameter or rule at a time, and the document."""
+    if row.limits is None:
+        return ""
+    texts = dict.fromkeys(check.text for check in row.limits.checks)
+    shown = [f"`{text}`" for text in _joined(list(texts))]
+    return "<br>".join([*shown, f"[document]({row.limits.document})"])
+
+
+def _joined(texts: list[str]) -> list[str]:
+    """Joins parameters with one limit: `self: any` and `out: any` give `self out: any`."""
+    names: dict[str, list[str]] = {}
+    for text in texts:
+        name, colon, limit = text.partition(": ")
+        names.setdefault(limit if colon else text, []).append(name)
+    return [
+        f"{' '.join(members)}: {limit}" if members != [limit] else limit
+        for limit, members in names.items()
+    ]
+
+
 def line(row: Row) -> str:
-    return f"| `{row.function}` | {_code(aten_operators(row))} |\n"
+    return f"| `{row.function}` | {_code(aten_operators(row))} | {limits(row)} |\n"
 
 
 def page(rows: list[Row]) -> str:

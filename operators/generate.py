@@ -16,7 +16,7 @@ import sys
 
 import jinja2
 
-from operators import aten, schema
+from operators import aten, limits, schema
 from operators.schema import AtenEntry, Parameter, Row, TableError
 
 ROOT = pathlib.Path(__file__).parent
@@ -174,7 +174,12 @@ def kernel_text(row: Row) -> str:
 
 
 def softcann_context(row: Row) -> dict[str, object]:
-    return {"row": row, "kernel": kernel_text(row)}
+    context: dict[str, object] = {"row": row, "kernel": kernel_text(row), "limits": None}
+    if row.limits is not None:
+        context["limits"] = limits.statements(row.limits)
+        context["limited"] = [p for p in row.parameters if p.name in row.limits.operands]
+        context["required"] = [p for p in row.parameters if p.required]
+    return context
 
 
 # --- torch_npu: ATen registrations ----------------------------------------------------------

@@ -11,7 +11,8 @@ first phase in CANN's order. ``!`` marks what is written, ``?`` what may be null
 whose shape depends on the data. ``kernel`` is C++ over the parameters as ATen objects; left out,
 it is the ATen out variant of the first ``aten`` entry. ``check: pointers`` says that the kernel
 cannot run on meta tensors, so phase one checks no shapes. ``include`` names headers that the
-kernel needs beyond those of the ATen functions that it calls.
+kernel needs beyond those of the ATen functions that it calls. ``limits`` is what CANN's document
+allows a call to have, checked in strict mode (`operators.limits`).
 
 An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that name) and
 
@@ -42,6 +43,9 @@ import re
 from typing import Any
 
 import yaml
+
+from operators.limits import LimitError, Limits
+from operators.limits import parse as parse_limits
 
 
 class TableError(Exception):
@@ -102,6 +106,12 @@ class Parameter:
         return f"const {c_type}" if self.const else c_type
 
     @property
+    def required(self) -> bool:
+        """A pointer that must not be null. A string may be."""
+        optional = "?" in self.type and self.type != "Tensor?[]"
+        return "*" in self.c_type and not optional and not self.type.startswith("str")
+
+    @property
     def written(self) -> bool:
         return "!" in self.type and self.type != "str!"
 
@@ -127,6 +137,7 @@ class Row:
     include: tuple[str, ...]
     aten: tuple[AtenEntry, ...]
     family: str
+    limits: Limits | None = None
 
     @property
     def function(self) -> str:
@@ -144,7 +155,7 @@ class Row:
 
 _SIGNATURE = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
 _PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
-_ROW_KEYS = {"aclnn", "softcann", "aten", "kernel", "check", "include"}
+_ROW_KEYS = {"aclnn", "softcann", "aten", "kernel", "check", "include", "limits"}
 _ENTRY_KEYS = {"op", "args", "outputs", "host_scalar", "variants", "random", "before"}
 _VARIANTS = ("functional", "inplace", "out")
 
@@ -198,6 +209,17 @@ def _parse_entry(entry: Any, parameters: tuple[Parameter, ...], where: str) -> A
     )
 
 
+def _parse_limits(
+    raw: dict[str, Any], parameters: tuple[Parameter, ...], where: str
+) -> Limits | None:
+    if "limits" not in raw:
+        return None
+    try:
+        return parse_limits(raw["limits"], {p.name: p.type for p in parameters})
+    except LimitError as error:
+        raise TableError(f"{where}: limits: {error}") from error
+
+
 def parse_row(raw: dict[str, Any], family: str) -> Row:
     where = f"table/{family}.yaml: {raw.get('aclnn', raw.get('softcann', raw))}"
     _check_keys(raw, _ROW_KEYS, where)
@@ -221,6 +243,7 @@ def parse_row(raw: dict[str, Any], family: str) -> Row:
         include=(include,) if isinstance(include, str) else tuple(include),
         aten=tuple(_parse_entry(entry, parameters, where) for entry in aten),
         family=family,
+        limits=_parse_limits(raw, parameters, where),
     )
 
 

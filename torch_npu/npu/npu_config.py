@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from torch_npu import _C
 from torch_npu.npu._utils import _get_device_index, _unavailable
 from torch_npu.npu.devices import Device, get_device_properties
 
@@ -112,6 +113,19 @@ class _Config:
 
     __slots__ = ()
     allow_internal_format = _Permission("ALLOW_INTERNAL_FORMAT", default=False)
+
+    @property
+    def strict(self) -> bool:
+        """Whether operators refuse what CANN's documents say that the card refuses.
+
+        For the whole process; the environment's `SOFTCANN_STRICT=1` turns it on from the start.
+        Where a real CANN is configured there is no such switch: `NotImplementedError`.
+        """
+        return _C._npu_getStrictMode()
+
+    @strict.setter
+    def strict(self, value: bool) -> None:
+        _C._npu_setStrictMode(_flag("strict", value))
 
 
 class _Matmul:

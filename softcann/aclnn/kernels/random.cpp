@@ -1,16 +1,21 @@
 #include "aclnn/kernels/random.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Dispatch.h>
 #include <ATen/ops/mul.h>
+
+#include <limits>
 
 namespace softcann::aclnn {
 
 namespace {
 
+constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;
+
 // A bijective mix (Steele, Lea and Flood's SplitMix64 finaliser), so that neighbouring seeds and
 // offsets start unrelated sequences.
 uint64_t mix(uint64_t value) {
-  value += 0x9e3779b97f4a7c15ULL;
+  value += kGoldenRatio;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
   return value ^ (value >> 31);
@@ -19,7 +24,28 @@ uint64_t mix(uint64_t value) {
 }  // namespace
 
 at::Generator generatorAt(uint64_t seed, uint64_t offset) {
-  return at::make_generator<at::CPUGeneratorImpl>(mix(mix(seed) ^ offset));
+  // CPUGeneratorImpl would seed its engine with 32 bits; all 64 choose the engine's state here.
+  const uint64_t start = mix(mix(seed) ^ offset);
+  at::mt19937_data_pod data{};
+  data.seed_ = start;
+  data.left_ = 1;
+  data.seeded_ = true;
+  for (size_t i = 0; i < data.state_.size(); ++i) {
+    data.state_[i] = static_cast<uint32_t>(mix(start + i * kGoldenRatio) >> 32);
+  }
+  at::mt19937 engine;
+  engine.set_data(data);
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(start);
+  at::check_generator<at::CPUGeneratorImpl>(generator)->set_engine(engine);
+  return generator;
+}
+
+void exponential(at::Tensor& out, double lambd, int64_t seed, int64_t offset) {
+  out.exponential_(lambd, generatorAt(static_cast<uint64_t>(seed), static_cast<uint64_t>(offset)));
+  // A draw may be 0, or be rounded to it by a half type; its logarithm is wanted all the same.
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "exponential_", [&] {
+    out.clamp_min_(static_cast<double>(std::numeric_limits<scalar_t>::min()));
+  });
 }
 
 void dropout(const at::Tensor& input, double p, int64_t seed, int64_t offset, at::Tensor& out,

@@ -10,6 +10,9 @@ namespace softcann::aclnn {
 // process, and different offsets give independent ones.
 at::Generator generatorAt(uint64_t seed, uint64_t offset);
 
+// Fills `out` with positive draws: the least is the dtype's smallest normal number.
+void exponential(at::Tensor& out, double lambd, int64_t seed, int64_t offset);
+
 // out = input * mask / (1 - p), with mask true where the element is kept.
 void dropout(const at::Tensor& input, double p, int64_t seed, int64_t offset, at::Tensor& out,
              at::Tensor& mask);

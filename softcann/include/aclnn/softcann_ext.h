@@ -15,6 +15,12 @@ extern "C" {
  * The pointer stays valid for the thread's life. */
 ACL_FUNC_VISIBILITY bool* softcannArgumentsChecked(void);
 
+/* Strict mode, for the whole process: while it is on, ...GetWorkspaceSize also refuses what CANN's
+ * documents say that the imitated card refuses, with the codes that they give. SOFTCANN_STRICT=1
+ * turns it on from the start. */
+ACL_FUNC_VISIBILITY bool softcannStrictMode(void);
+ACL_FUNC_VISIBILITY void softcannSetStrictMode(bool strict);
+
 #ifdef __cplusplus
 }
 #endif

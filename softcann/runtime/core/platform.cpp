@@ -139,6 +139,7 @@ void readPlatform(Platform& platform) {
   platform.address_space = readBytes("SOFTCANN_ADDRESS_SPACE", kDefaultAddressSpace, kGiB);
   platform.overcommit = readInteger("SOFTCANN_OVERCOMMIT", 0, 0, 1) != 0;
   platform.launch_blocking = readInteger("ASCEND_LAUNCH_BLOCKING", 0, 0, 1) != 0;
+  platform.strict = readInteger("SOFTCANN_STRICT", 0, 0, 1) != 0;
   for (const char* variable : {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}) {
     if (const char* value = std::getenv(variable)) {
       platform.visible = readDeviceList(variable, value, platform.device_count);

@@ -7,6 +7,7 @@
 //   SOFTCANN_OVERCOMMIT          1: allocate beyond what the machine has available (0)
 //   SOFTCANN_RUNTIME_DIR         where processes publish their memory use (see process_registry.h)
 //   ASCEND_RT_VISIBLE_DEVICES, ASCEND_VISIBLE_DEVICES   e.g. "0,2" or "0-3"; the first that is set
+//   SOFTCANN_STRICT              1: operators refuse what the card's documents exclude (0)
 //   ASCEND_LAUNCH_BLOCKING       1: run every task in the calling thread (0)
 #pragma once
 
@@ -40,6 +41,7 @@ struct Platform {
   bool address_space_is_default = true;
   bool overcommit = false;
   bool launch_blocking = false;
+  bool strict = false;
 };
 
 // The settings, or nullptr where one is nonsense; then the calling thread's error text names the

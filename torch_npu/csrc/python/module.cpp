@@ -12,4 +12,5 @@ PYBIND11_MODULE(_C, module) {
   addHostMemoryBindings(module);
   addFallbackBindings(module);
   addGeneratorBindings(module);
+  addStrictModeBindings(module);
 }

@@ -1,0 +1,71 @@
+"""Strict mode: what CANN's documents allow passes; what they exclude is refused with their code."""
+
+from __future__ import annotations
+
+import collections
+from pathlib import Path
+
+import pytest
+
+from operators import generate, schema
+
+NULL = 161001
+
+
+def read_cases() -> dict[str, list[tuple[int, str]]]:
+    """The calls of limit_cases.txt by function: code and arguments."""
+    cases: dict[str, list[tuple[int, str]]] = {}
+    for line in (Path(__file__).parent / "limit_cases.txt").read_text().splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("aclnn"):
+            calls = cases[text] = []
+        elif text:
+            code, arguments = text.split(maxsplit=1)
+            calls.append((int(code), arguments))
+    return cases
+
+
+CASES = read_cases()
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_strict_mode_follows_the_document(function, phase_one, strict) -> None:
+    for code, arguments in CASES[function]:
+        status, message = phase_one(function, arguments)
+        assert status == code, f"{function} {arguments}: {message}"
+        if code not in (0, NULL):
+            assert message.startswith(f"{function}: "), arguments
+            assert "(strict mode)" in message, arguments
+
+
+def test_without_strict_mode_no_limit_is_checked(phase_one) -> None:
+    for function, calls in CASES.items():
+        for _, arguments in calls:
+            assert "(strict mode)" not in phase_one(function, arguments)[1]
+
+
+def test_every_row_with_limits_has_calls_that_are_allowed_and_that_are_not() -> None:
+    limited = {r.function for r in schema.load(generate.ROOT / "table") if r.limits is not None}
+    codes = {f: collections.Counter(code == 0 for code, _ in calls) for f, calls in CASES.items()}
+    assert {f for f in limited if len(codes.get(f, ())) < 2} == set()
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "text"),
+    [
+        (
+            "aclnnMm",
+            "float64[2,3] float64[3,4] float64[2,4] 1",
+            "aclnnMm: self is float64; allowed are float16, float32, bfloat16 (strict mode)",
+        ),
+        (
+            "aclnnTriu",
+            "float32[3] 0 float32[3]",
+            "aclnnTriu: self has 1 dimensions; allowed are 0, 2 to 8 (strict mode)",
+        ),
+    ],
+)
+def test_the_message_names_operator_argument_given_and_allowed(
+    function, arguments, text, phase_one, strict
+) -> None:
+    assert phase_one(function, arguments)[1] == text
