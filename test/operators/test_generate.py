@@ -138,6 +138,26 @@ def test_unchanged_output_is_not_touched_and_a_row_that_left_the_table_leaves_no
     assert (output / "softcann" / "other.cpp").exists()
 
 
+def test_a_changed_row_rewrites_its_own_familys_files_and_no_header(tmp_path):
+    table = tmp_path / "table"
+    table.mkdir()
+    for family, name in (("one", "Sin"), ("other", "Cos")):
+        (table / f"{family}.yaml").write_text(
+            f"- {{aclnn: '{name}(Tensor self, Tensor! out)', aten: [{name.lower()}]}}"
+        )
+    output = tmp_path / "output"
+    generate.generate(output, table)
+    before = {path: path.stat().st_mtime_ns for path in output.rglob("*") if path.is_file()}
+    (table / "one.yaml").write_text(
+        "- {aclnn: 'Sin(Tensor self, Tensor! out)', kernel: out.copy_(self), aten: [cos]}"
+    )
+    generate.generate(output, table)
+    changed = {
+        path.relative_to(output) for path in before if path.stat().st_mtime_ns > before[path]
+    }
+    assert changed == {pathlib.Path("softcann/one.cpp"), pathlib.Path("torch_npu/one.cpp")}
+
+
 def test_cann_declares_an_operators_variants_in_one_header(tmp_path):
     output = make(
         tmp_path,
