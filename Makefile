@@ -3,6 +3,7 @@
 # make test-full  the slow ones as well       make lint    formatting, ruff, mypy
 # make wheel      both wheels into dist/      make tidy    clang-tidy, slow
 # make docs       docs/operators.md from the operator table
+# make test-official   the official torch-npu wheel, unmodified, on softcann
 #
 # Each of them sets up what it needs, first of all .venv. Useful variables:
 #   PYTHON=python3.11  JOBS=2  PYTEST_ARGS="-k stream -x"
@@ -21,8 +22,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CXX_FILES = $(shell git ls-files -co --exclude-standard -- '*.h' '*.c' '*.cpp')
 CXX_SOURCES = $(filter-out test/% examples/%,$(filter %.cpp,$(CXX_FILES)))
 
-.PHONY: build setup configure products gtest test test-cpp test-python test-full demo bench wheel \
-        docs lint format tidy clean
+.PHONY: build setup configure products gtest test test-cpp test-python test-full test-official \
+        demo bench wheel docs lint format tidy clean
 
 build: configure
 	ninja -C $(BUILD) -j $(JOBS)
@@ -86,6 +87,24 @@ test-cpp: gtest build
 
 test-python: products
 	python -m pytest -m "not full" -n $(JOBS) $(PYTEST_ARGS)
+
+# The official wheel lies in a virtual environment of its own. Another version, on demand:
+# make test-official OFFICIAL=2.14.0, with a softcann built for that torch.
+OFFICIAL ?= 2.13.0
+OFFICIAL_VENV := build/official/venv-$(OFFICIAL)
+
+$(OFFICIAL_VENV)/.installed: test/official/requirements.txt $(INSTALLED)
+	$(BIN)/python -m venv --clear $(OFFICIAL_VENV)
+	grep -v '^torch==' requirements/dev.txt > build/official/constraints.txt
+	$(OFFICIAL_VENV)/bin/python -m pip install -q torch==$(OFFICIAL) -r $< \
+	  -c build/official/constraints.txt
+	$(OFFICIAL_VENV)/bin/python -m pip install -q --no-deps \
+	  $(or $(OFFICIAL_WHEEL),torch-npu==$(OFFICIAL))
+	@touch $@
+
+test-official: products $(OFFICIAL_VENV)/.installed
+	SOFTNPU_OFFICIAL_PYTHON=$(CURDIR)/$(OFFICIAL_VENV)/bin/python \
+	  python -m pytest test/official -n $(JOBS) $(PYTEST_ARGS)
 
 demo: products
 	python examples/train_digits.py --device npu --out build/demo

@@ -17,7 +17,8 @@ function(softnpu_place target package subfolder)
     RUNTIME DESTINATION ${package}/${subfolder} COMPONENT ${package})
 endfunction()
 
-foreach(library ascendcl opapi hccl)
+get_property(companions GLOBAL PROPERTY softcann_companions)
+foreach(library ascendcl opapi hccl ${companions})
   if(TARGET ${library})
     softnpu_place(${library} softcann toolkit/lib64)
     set_target_properties(${library} PROPERTIES
@@ -45,7 +46,7 @@ endforeach()
 
 # The demo and the wheels need these and no tests.
 add_custom_target(softcann_toolkit)
-foreach(target ascendcl opapi hccl npu_smi)
+foreach(target ascendcl opapi hccl ${companions} npu_smi)
   if(TARGET ${target})
     add_dependencies(softcann_toolkit ${target})
   endif()

@@ -221,6 +221,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one sample")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "conformance")
+    parser.add_argument(
+        "--expected", type=Path, default=EXPECTED_FAILURES, help="the file of expected failures"
+    )
     return parser.parse_args(arguments)
 
 
@@ -233,7 +236,7 @@ def main(arguments: list[str]) -> int:
     report.write(options.out, runner.records, runner.fallbacks)
     print(report.summary(runner.records))
     print(f"{time.monotonic() - start:.0f} s; report: {options.out / 'report.json'}")
-    expectations = report.read_expectations(EXPECTED_FAILURES)
+    expectations = report.read_expectations(options.expected)
     failures = report.unexpected(runner.records, expectations)
     for record in failures:
         print(f"not expected: {record.title}: {record.passed}/{record.samples}: {record.reason}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-from softcann import environment, toolkit_path
+from softcann import environment, preflight, toolkit_path
 
 LIBRARIES = ("libascendcl.so", "libopapi.so")
 
@@ -119,6 +119,8 @@ def _torch_npu() -> Finding:
         except PackageNotFoundError:
             continue
     state = ", ".join(f"{name} {number}" for name, number in present.items())
+    if "torch-npu" in present and (obstacles := preflight.obstacles()):
+        return Finding("torch_npu", state, "; ".join(obstacles))
     if len(present) == 2:
         remedy = (
             "both own the folder torch_npu: pip uninstall torch-npu softnpu, then install one again"

@@ -17,6 +17,8 @@ constexpr const char* kNoBinaries = ": device binaries cannot run here; use the 
 constexpr const char* kNoSharing =
     ": memory cannot be shared with other processes yet; copy through host memory";
 constexpr const char* kNoCapture = ": graphs cannot be captured yet; run the tasks in a stream";
+constexpr const char* kNoProfiler =
+    ": there are no hardware counters to read; profile the host's threads";
 constexpr const char* kNoDump = ": there are no device dumps; copy the tensors to the host";
 
 }  // namespace
@@ -24,6 +26,19 @@ constexpr const char* kNoDump = ": there are no device dumps; copy the tensors t
 // name, parameter types, what to say
 #define SOFTCANN_UNSUPPORTED(name, parameters, instead) \
   aclError name parameters { return notSupported(#name, instead); }
+
+// Without parameter types, which C's calling convention does not need.
+#define SOFTCANN_UNDECLARED(name, instead)                              \
+  SOFTCANN_EXPORT aclError name() {                                     \
+    fail(ACL_ERROR_PROF_MODULES_UNSUPPORTED,                            \
+         std::string(#name " is not supported by softcann") + instead); \
+    return ACL_ERROR_PROF_MODULES_UNSUPPORTED;                          \
+  }
+#define SOFTCANN_UNDECLARED_OBJECT(name, instead) \
+  SOFTCANN_EXPORT void* name() {                  \
+    notSupported(#name, instead);                 \
+    return nullptr;                               \
+  }
 
 extern "C" {
 
@@ -55,8 +70,6 @@ SOFTCANN_UNSUPPORTED(aclrtBinaryGetFunction, (aclrtBinHandle, const char*, aclrt
 SOFTCANN_UNSUPPORTED(aclrtGetFunctionAddr, (aclrtFuncHandle, void**, void**), kNoBinaries)
 
 SOFTCANN_UNSUPPORTED(aclmdlRICaptureBegin, (aclrtStream, aclmdlRICaptureMode), kNoCapture)
-SOFTCANN_UNSUPPORTED(aclmdlRICaptureGetInfo, (aclrtStream, aclmdlRICaptureStatus*, aclmdlRI*),
-                     kNoCapture)
 SOFTCANN_UNSUPPORTED(aclmdlRICaptureEnd, (aclrtStream, aclmdlRI*), kNoCapture)
 SOFTCANN_UNSUPPORTED(aclmdlRICaptureToModelRIBegin, (aclrtStream, aclmdlRI, aclmdlRICaptureMode),
                      kNoCapture)
@@ -80,5 +93,23 @@ SOFTCANN_UNSUPPORTED(aclmdlRIAddCondTask, (aclmdlRICondTaskParams, aclrtStream, 
 SOFTCANN_UNSUPPORTED(aclmdlInitDump, (void), kNoDump)
 SOFTCANN_UNSUPPORTED(aclmdlSetDump, (const char*), kNoDump)
 SOFTCANN_UNSUPPORTED(aclmdlFinalizeDump, (void), kNoDump)
+
+// CANN's profiler: no public header of softcann declares these, programs look them up by name.
+// They look at none of their arguments.
+SOFTCANN_UNDECLARED(aclprofInit, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofFinalize, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofStart, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofStop, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofWarmup, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofSetConfig, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofDestroyConfig, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofMarkEx, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofGetStepTimestamp, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofGetSupportedFeatures, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofGetSupportedFeaturesV2, kNoProfiler)
+SOFTCANN_UNDECLARED(aclprofRegisterDeviceCallback, kNoProfiler)
+SOFTCANN_UNDECLARED_OBJECT(aclprofCreateConfig, kNoProfiler)
+SOFTCANN_UNDECLARED_OBJECT(aclprofCreateStepInfo, kNoProfiler)
+SOFTCANN_UNDECLARED_OBJECT(aclprofDestroyStepInfo, kNoProfiler)
 
 }  // extern "C"

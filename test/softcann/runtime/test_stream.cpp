@@ -346,3 +346,12 @@ TEST_F(StreamTest, RecycledStreamsStartClean) {
     EXPECT_TRUE(ran);
   }
 }
+
+TEST_F(StreamTest, IsNotBeingCaptured) {
+  aclmdlRICaptureStatus status = ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE;
+  auto model = reinterpret_cast<aclmdlRI>(&status);
+  EXPECT_OK(aclmdlRICaptureGetInfo(stream, &status, &model));
+  EXPECT_EQ(status, ACL_MODEL_RI_CAPTURE_STATUS_NONE);
+  EXPECT_EQ(model, nullptr);
+  EXPECT_FAILS(aclmdlRICaptureGetInfo(stream, nullptr, &model), ACL_ERROR_INVALID_PARAM, "status");
+}

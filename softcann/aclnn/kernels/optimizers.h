@@ -1,0 +1,27 @@
+// One tensor's step of AdamW, with CANN's arguments.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace softcann::aclnn {
+
+struct AdamW {
+  double lr;
+  double beta1;
+  double beta2;
+  double weight_decay;
+  double eps;
+  bool amsgrad;
+  bool maximize;
+};
+
+// `step` counts from 1; greatest is the greatest second moment so far, for amsgrad.
+void applyAdamW(at::Tensor& param, at::Tensor& m, at::Tensor& v, const at::Tensor& greatest,
+                const at::Tensor& grad, double step, const AdamW& settings);
+
+// The same with beta1 and beta2 to the power of the step.
+void applyAdamWWithPowers(at::Tensor& param, at::Tensor& m, at::Tensor& v,
+                          const at::Tensor& greatest, const at::Tensor& grad, double beta1_power,
+                          double beta2_power, const AdamW& settings);
+
+}  // namespace softcann::aclnn
