@@ -49,7 +49,7 @@ class Function:
     def arguments(self) -> list[Argument]:
         """The inputs in schema order, without out arguments."""
         return [
-            Argument(a.name, _type_name(str(a.type)))
+            Argument(a.name, type_name(str(a.type)))
             for a in self.native.func.arguments.flat_non_out
         ]
 
@@ -88,7 +88,7 @@ class Function:
         return f"at::{self.group.out.func.name.name.base}_out"
 
 
-def _type_name(schema_type: str) -> str:
+def type_name(schema_type: str) -> str:
     """Symbolic and fixed-size integers are integers to a kernel: SymInt[2] -> int[]."""
     name = schema_type.replace("SymInt", "int")
     if "[" in name and not name.endswith("[]"):

@@ -22,26 +22,32 @@ INTRODUCTION = """\
 # Operators
 
 The functions of the operator library: CANN's, `aclnn…`, and softcann's own where CANN has none, \
-with the ATen operators that call them. Any other ATen operator that works on the CPU runs through \
-the fallback. [How a row is added.](adding-an-operator.md)
+with the operators that call them: ATen's, and Ascend's own (`npu::…`). Any other ATen operator \
+that works on the CPU runs through the fallback. [How a row is added.](adding-an-operator.md)
 
 The last column says what [strict mode](strict-mode.md) allows, and links to the document of CANN \
 that says so.
 """
 
 HEADER = """\
-| function | ATen operators | limits in strict mode |
+| function | operators | limits in strict mode |
 |---|---|---|
 """
 
 
 def aten_operators(row: Row) -> list[str]:
-    """The overloads that the row's registrations serve, a structured operator's forms included."""
-    return [
-        form.name
-        for entry in row.aten
-        for form in aten.variants(generate.lookup(row, entry), entry.variants)
-    ]
+    """The overloads that the row's registrations serve, a structured operator's forms included.
+
+    Operators that PyTorch does not have stand with their namespace.
+    """
+    names = []
+    for entry in row.aten:
+        function = generate.lookup(row, entry)
+        if isinstance(function, aten.Function):
+            names += [form.name for form in aten.variants(function, entry.variants)]
+        else:
+            names.append(f"{function.namespace}::{function.name}")
+    return names
 
 
 def _code(names: list[str]) -> str:

@@ -33,6 +33,22 @@ An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that nam
     C++ statements before the call, such as the check or the resizing of an ``out``;
 ``variants``
     of a structured operator, which of functional, inplace and out to register (default: all).
+
+An ``npu`` entry is an operator that PyTorch does not have, given by its whole schema
+(``npu_swiglu(Tensor self, int dim=-1) -> Tensor``; ``atb::...`` for another namespace than
+``npu``). It takes ``args``, ``outputs``, ``random`` and ``before`` as above, and
+
+``backward``
+    its derivative, as ``operators/derivatives.py`` describes;
+``refuse``
+    optional arguments that are not supported: a value is an error with the operator's and the
+    argument's name;
+``ignore``
+    arguments that have no effect here;
+``returns``
+    expressions for the results, if they are not the outputs in the function's order;
+``meta``
+    ``false`` if the sizes of its outputs are known only on the device; FakeTensor then refuses it.
 """
 
 from __future__ import annotations
@@ -125,6 +141,12 @@ class AtenEntry:
     variants: tuple[str, ...]
     random: str | None
     before: str
+    custom: bool = False
+    backward: tuple[tuple[str, str], ...] = ()
+    returns: tuple[str, ...] | None = None
+    refuse: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    meta: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,8 +177,10 @@ class Row:
 
 _SIGNATURE = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
 _PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
-_ROW_KEYS = {"aclnn", "softcann", "aten", "kernel", "check", "include", "limits"}
+_ROW_KEYS = {"aclnn", "softcann", "aten", "npu", "kernel", "check", "include", "limits"}
 _ENTRY_KEYS = {"op", "args", "outputs", "host_scalar", "variants", "random", "before"}
+_CUSTOM_KEYS = {"op", "args", "outputs", "random", "before", "backward", "returns", "meta"}
+_CUSTOM_KEYS |= {"refuse", "ignore"}
 _VARIANTS = ("functional", "inplace", "out")
 
 
@@ -181,12 +205,17 @@ def _check_keys(mapping: dict[str, Any], allowed: set[str], where: str) -> None:
         raise TableError(f"{where}: unknown key {sorted(unknown)}; known are {sorted(allowed)}")
 
 
-def _parse_entry(entry: Any, parameters: tuple[Parameter, ...], where: str) -> AtenEntry:
+def _parse_entry(
+    entry: Any, parameters: tuple[Parameter, ...], where: str, custom: bool = False
+) -> AtenEntry:
     if isinstance(entry, str):
         entry = {"op": entry}
     if not isinstance(entry, dict) or "op" not in entry:
-        raise TableError(f"{where}: an aten entry is a name or a mapping with 'op', got {entry!r}")
-    _check_keys(entry, _ENTRY_KEYS, f"{where}, {entry['op']}")
+        kind = "npu" if custom else "aten"
+        raise TableError(
+            f"{where}: an {kind} entry is a name or a mapping with 'op', got {entry!r}"
+        )
+    _check_keys(entry, _CUSTOM_KEYS if custom else _ENTRY_KEYS, f"{where}, {entry['op']}")
     names = {p.name for p in parameters}
     for key in ("args", "outputs"):
         for name in entry.get(key, {}):
@@ -206,6 +235,12 @@ def _parse_entry(entry: Any, parameters: tuple[Parameter, ...], where: str) -> A
         variants=variants,
         random=None if random is None else str(random),
         before=str(entry.get("before", "")).strip().rstrip(";"),
+        custom=custom,
+        backward=tuple((str(k), str(v)) for k, v in entry.get("backward", {}).items()),
+        returns=tuple(map(str, entry["returns"])) if "returns" in entry else None,
+        refuse=tuple(entry.get("refuse", ())),
+        ignore=tuple(entry.get("ignore", ())),
+        meta=bool(entry.get("meta", True)),
     )
 
 
@@ -220,6 +255,11 @@ def _parse_limits(
         raise TableError(f"{where}: limits: {error}") from error
 
 
+def _entries(raw: dict[str, Any], key: str) -> list[Any]:
+    entries = raw.get(key, [])
+    return [entries] if isinstance(entries, (str, dict)) else list(entries)
+
+
 def parse_row(raw: dict[str, Any], family: str) -> Row:
     where = f"table/{family}.yaml: {raw.get('aclnn', raw.get('softcann', raw))}"
     _check_keys(raw, _ROW_KEYS, where)
@@ -230,9 +270,8 @@ def parse_row(raw: dict[str, Any], family: str) -> Row:
     check = raw.get("check", "kernel")
     if check not in ("kernel", "pointers"):
         raise TableError(f"{where}: check is 'kernel' or 'pointers', got {check!r}")
-    aten = raw.get("aten", [])
-    if isinstance(aten, (str, dict)):
-        aten = [aten]
+    entries = [(entry, False) for entry in _entries(raw, "aten")]
+    entries += [(entry, True) for entry in _entries(raw, "npu")]
     include = raw.get("include", [])
     return Row(
         name=name,
@@ -241,7 +280,7 @@ def parse_row(raw: dict[str, Any], family: str) -> Row:
         kernel=raw.get("kernel"),
         check=check,
         include=(include,) if isinstance(include, str) else tuple(include),
-        aten=tuple(_parse_entry(entry, parameters, where) for entry in aten),
+        aten=tuple(_parse_entry(entry, parameters, where, custom) for entry, custom in entries),
         family=family,
         limits=_parse_limits(raw, parameters, where),
     )

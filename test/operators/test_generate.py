@@ -174,3 +174,67 @@ def test_cann_declares_an_operators_variants_in_one_header(tmp_path):
 def test_the_table_of_this_repository_is_accepted(tmp_path):
     generate.generate(tmp_path, generate.ROOT / "table")
     assert (tmp_path / "softcann" / "include" / "aclnnop" / "aclnn_add.h").exists()
+
+
+OWN = """
+    - aclnn: Twice(Tensor x, double factor, Tensor! out)
+      kernel: out.copy_(x.mul(factor))
+      npu:
+        - op: npu_twice(Tensor self, float factor=2., Tensor? mask=None, str mode="a") -> Tensor
+          refuse: [mask]
+          ignore: [mode]
+          outputs: {out: shapes::like(self)}
+          backward: {self: "npu_twice(grad, factor)"}
+"""
+
+
+def test_an_operator_of_ascend_s_is_defined_with_its_schema(tmp_path):
+    text = backend(make(tmp_path, OWN))
+    schema_text = 'npu_twice(Tensor self, float factor=2., Tensor? mask=None, str mode=\\"a\\")'
+    assert f'm.def("{schema_text} -> Tensor");' in text
+    assert "TORCH_LIBRARY_IMPL(npu, PrivateUse1, m)" in text
+    assert "TORCH_LIBRARY_IMPL(npu, Meta, m)" in text
+    assert "if (!onMeta(self))" in text
+    assert 'checkMissing("npu_twice", "mask", mask);' in text
+    assert "launch(aclnnTwice, self, static_cast<double>(factor), out);" in text
+
+
+def test_a_derivative_becomes_positions_and_expressions(tmp_path):
+    text = backend(make(tmp_path, OWN))
+    assert '.backward = {"npu::npu_twice", ""}' in text
+    assert ".targets = {0}" in text
+    assert ".inputs = {1}" in text
+    assert "return {call.grad(0), call.input(1)};" in text
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("op: 'npu_twice(Tensor self'", "is no schema"),
+        (
+            "{op: 'npu_twice(Tensor self) -> Tensor', args: {factor: '2.0'},"
+            " outputs: {out: x}, backward: {self: 'npu_twice(grad, other)'}}",
+            "'other', which is no argument",
+        ),
+        (
+            "{op: 'npu_twice(Tensor self) -> Tensor', args: {factor: '2.0'},"
+            " outputs: {out: x}, backward: {self: 'npu_twice(grad1)'}}",
+            "'grad1', which is no output",
+        ),
+        (
+            "{op: 'npu_twice(Tensor self) -> Tensor', args: {factor: '2.0'},"
+            " outputs: {out: x}, refuse: [mask]}",
+            "'mask' is no argument",
+        ),
+        ("{op: 'npu_twice(Tensor self) -> Tensor', host_scalar: {}}", "unknown key"),
+    ],
+)
+def test_an_own_operator_that_does_not_fit_is_refused(tmp_path, entry, reason):
+    row = f"""
+    - aclnn: Twice(Tensor x, double factor, Tensor! out)
+      kernel: out.copy_(x.mul(factor))
+      npu:
+        - {entry}
+    """
+    with pytest.raises(schema.TableError, match=reason):
+        make(tmp_path, row)

@@ -1,7 +1,7 @@
 """The public names of `torch_npu` itself, each with the module that has it.
 
-Operators of the namespace `npu` are published as functions of the package, under the name that
-they have in `torch.ops.npu`, when they are first asked for.
+Operators of the namespaces `npu` and `atb` are published as functions of the package, under the
+name that they have in `torch.ops`, when they are first asked for.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ from torch_npu._init.core import lazy_names
 # Modules that are attributes of the package without an import statement of the user's.
 _SUBMODULES = ("npu", "utils")
 
+# Names of the package by the module that defines them.
+_NAMES = {
+    "torch_npu.npu.formats": ("Format", "npu_format_cast", "npu_format_cast_"),
+}
+
 
 def public_names() -> list[str]:
     """What `from torch_npu import *` gives."""
-    return list(_SUBMODULES)
+    return [*_SUBMODULES, *(name for names in _NAMES.values() for name in names)]
 
 
 def publish(namespace: dict[str, Any]) -> None:
     """Adds the public names to `namespace`, the globals of the package."""
     for name in _SUBMODULES:
         namespace[name] = importlib.import_module(f"torch_npu.{name}")
+    for module, names in _NAMES.items():
+        loaded = importlib.import_module(module)
+        namespace.update({name: getattr(loaded, name) for name in names})
     namespace["__getattr__"] = lazy_names.with_late_names(_operator)
 
 
 def _operator(name: str) -> Any:
-    """`torch_npu.<name>` for an operator of `torch.ops.npu`; `AttributeError` for anything else."""
-    if name.startswith(("npu_", "_npu_")) or name in _OPERATORS_WITHOUT_PREFIX:
-        import torch
+    """`torch_npu.<name>` for an operator of Ascend's; `AttributeError` for anything else."""
+    from torch_npu._init.core import missing_operators, operators
 
-        try:
-            return getattr(torch.ops.npu, name)
-        except AttributeError:
-            raise AttributeError(
-                f"module 'torch_npu' has no attribute '{name}': this version has no operator "
-                f"'npu::{name}'. Compose it from PyTorch's own operators."
-            ) from None
-    raise AttributeError(f"module 'torch_npu' has no attribute '{name}'")
-
-
-_OPERATORS_WITHOUT_PREFIX = frozenset(
-    {"empty_with_format", "fast_gelu", "get_npu_format", "one_", "scatter_update"}
-)
+    found = None if name.startswith("__") else operators.find(name)
+    if found is not None:
+        return found
+    reason = missing_operators.refusal(name)
+    raise AttributeError(
+        f"module 'torch_npu' has no attribute '{name}'" + (f": {reason}" if reason else "")
+    )

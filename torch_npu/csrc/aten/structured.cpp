@@ -1,6 +1,8 @@
 #include "torch_npu/csrc/aten/structured.h"
 
 #include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 
 #include "torch_npu/csrc/aten/factories.h"
 #include "torch_npu/csrc/core/npu_functions.h"
@@ -10,6 +12,9 @@ namespace torch_npu {
 at::Tensor newOutput(at::IntArrayRef sizes, at::IntArrayRef strides,
                      const at::TensorOptions& options) {
   const at::Device device = options.device();
+  if (C10_UNLIKELY(device.is_meta())) {
+    return strides.empty() ? at::empty(sizes, options) : at::empty_strided(sizes, strides, options);
+  }
   const at::Device target = device.is_privateuseone()
                                 ? resolveDevice(device)
                                 : at::Device(at::kPrivateUse1, currentDevice());

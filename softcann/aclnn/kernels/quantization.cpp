@@ -1,0 +1,241 @@
+#include "aclnn/kernels/quantization.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/zeros.h>
+
+#include <limits>
+
+#include "aclnn/kernels/common.h"
+
+namespace softcann::aclnn {
+
+namespace {
+
+constexpr int64_t kPerWord = 8;
+constexpr int64_t kBits = 4;
+
+bool isPackedInto(const at::Tensor& out, at::IntArrayRef sizes) {
+  return out.scalar_type() == at::kInt && !sizes.empty() && out.dim() > 0 &&
+         out.size(-1) * kPerWord == sizes.back();
+}
+
+// The range of whole numbers that `out` holds for values of these sizes.
+std::pair<double, double> rangeOf(const at::Tensor& out, at::IntArrayRef sizes) {
+  if (isPackedInto(out, sizes)) return {-8, 7};
+  switch (out.scalar_type()) {
+    case at::kChar:
+      return {-128, 127};
+    case at::kByte:
+      return {0, 255};
+    case at::kInt:
+      return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+    default:
+      TORCH_CHECK_NOT_IMPLEMENTED(false, "quantising to ", out.scalar_type(),
+                                  " is not supported; use int8, uint8 or int32");
+  }
+}
+
+at::Tensor roundedBy(const at::Tensor& values, std::string_view mode) {
+  if (mode == "round" || mode == "rint" || mode.empty()) return values.round();
+  if (mode == "floor") return values.floor();
+  if (mode == "ceil") return values.ceil();
+  TORCH_CHECK_VALUE(mode == "trunc", "unknown round_mode '", mode, "'");
+  return values.trunc();
+}
+
+void store(const at::Tensor& rounded, at::Tensor& out) {
+  const auto [lowest, highest] = rangeOf(out, rounded.sizes());
+  const at::Tensor whole = rounded.clamp(lowest, highest);
+  out.copy_(isPackedInto(out, rounded.sizes()) ? packInt4(whole) : whole);
+}
+
+// A vector as something that broadcasts along `axis`.
+at::Tensor along(const at::Tensor& vector, const at::Tensor& x, int64_t axis) {
+  if (vector.dim() != 1 || vector.numel() == 1) {
+    return vector;
+  }
+  std::vector<int64_t> sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[static_cast<size_t>(axis < 0 ? axis + x.dim() : axis)] = vector.numel();
+  return vector.view(sizes);
+}
+
+// int8 and packed int4 matrices in float64, in which their products are exact.
+at::Tensor exact(const at::Tensor& matrix) {
+  return (matrix.scalar_type() == at::kInt ? unpackInt4(matrix) : matrix).to(at::kDouble);
+}
+
+}  // namespace
+
+at::Tensor packInt4(const at::Tensor& numbers) {
+  TORCH_CHECK(numbers.dim() > 0 && numbers.size(-1) % kPerWord == 0,
+              "expected a last dimension divisible by ", kPerWord, ", but got ", numbers.sizes());
+  const at::Tensor nibbles = numbers.to(at::kLong).bitwise_and(15).unflatten(-1, {-1, kPerWord});
+  const at::Tensor places = at::arange(0, kBits * kPerWord, kBits, nibbles.options());
+  return nibbles.bitwise_left_shift(places).sum(-1).to(at::kInt);
+}
+
+at::Tensor unpackInt4(const at::Tensor& packed) {
+  const at::Tensor places = at::arange(0, kBits * kPerWord, kBits, packed.options());
+  const at::Tensor nibbles = packed.unsqueeze(-1).bitwise_right_shift(places).bitwise_and(15);
+  return nibbles.sub(nibbles.ge(8).to(at::kInt).mul(16)).to(at::kChar).flatten(-2);
+}
+
+void quantize(const at::Tensor& x, const at::Tensor& scale, OptionalTensorRef zero_point,
+              int64_t axis, bool multiply, std::string_view round_mode, at::Tensor& out) {
+  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor factor = along(scale.to(at::kFloat), x, axis);
+  at::Tensor values = multiply ? wide.mul(factor) : wide.div(factor);
+  if (!multiply) {
+    values = roundedBy(values, round_mode);
+  }
+  if (zero_point.has_value()) {
+    values = values.add(along(zero_point->to(at::kFloat), x, axis));
+  }
+  store(roundedBy(values, round_mode), out);
+}
+
+void dynamicQuant(const at::Tensor& x, OptionalTensorRef smooth, OptionalTensorRef group_ends,
+                  const DynamicQuantization& options, at::Tensor& y, at::Tensor& scale,
+                  const at::Tensor& offset) {
+  at::Tensor values = x.to(at::kFloat);
+  if (smooth.has_value()) {
+    at::Tensor factor = smooth->to(at::kFloat);
+    if (group_ends.has_value()) {
+      const at::Tensor rows = values.reshape({-1, values.size(-1)});
+      const at::Tensor ends = group_ends->to(at::kLong);
+      const at::Tensor row = at::arange(rows.size(0), ends.options());
+      const at::Tensor group = row.unsqueeze(1).ge(ends.unsqueeze(0)).sum(1);
+      factor = factor.index_select(0, group.clamp_max(factor.size(0) - 1)).view(values.sizes());
+    }
+    values = values.mul(factor);
+  }
+  const auto [lowest, highest] = rangeOf(y, values.sizes());
+  std::vector<int64_t> dims = {-1};
+  if (options.mode == "pertensor") {
+    dims.clear();
+    for (int64_t dim = 0; dim < values.dim(); ++dim) dims.push_back(dim);
+  } else if (options.mode == "perchannel") {
+    dims = {-2};
+  } else {
+    TORCH_CHECK_VALUE(options.mode.empty() || options.mode == "pertoken", "unknown quant_mode '",
+                      options.mode, "'");
+  }
+  at::Tensor steps;
+  at::Tensor shift;
+  if (options.symmetric) {
+    steps = values.abs().amax(dims, /*keepdim=*/true).div_(highest);
+  } else {
+    const at::Tensor top = values.amax(dims, /*keepdim=*/true);
+    steps = top.sub(values.amin(dims, /*keepdim=*/true)).div_(highest - lowest);
+    shift = top.div(steps.masked_fill(steps.eq(0), 1)).neg_().add_(highest);
+  }
+  at::Tensor quotient = values.div(steps.masked_fill(steps.eq(0), 1));
+  if (shift.defined()) {
+    quotient = quotient.add(shift);
+    give(offset, shift.view(offset.sizes()));
+  }
+  store(quotient.round(), y);
+  scale.copy_(steps.view(scale.sizes()));
+}
+
+at::Tensor plainScale(const at::Tensor& scale) {
+  const at::ScalarType type = scale.scalar_type();
+  if (type != at::kLong && type != at::kUInt64) {
+    return scale.to(at::kFloat);
+  }
+  return scale.view(at::kLong).bitwise_and(0xffffffffLL).to(at::kInt).view(at::kFloat);
+}
+
+void transQuantParam(const at::Tensor& scale, OptionalTensorRef offset, at::Tensor& out) {
+  // The product unit reads the upper 19 bits of a float32; bit 46 says that a 9-bit offset follows
+  // at bit 37.
+  at::Tensor bits = scale.contiguous().view(at::kInt).to(at::kLong).bitwise_and(0xffffe000LL);
+  if (offset.has_value()) {
+    const at::Tensor nine = offset->round().clamp(-256, 255).to(at::kLong).bitwise_and(511);
+    bits = bits.bitwise_or(nine.bitwise_left_shift(37)).bitwise_or(int64_t{1} << 46);
+  }
+  out.view(at::kLong).copy_(bits);
+}
+
+void storeRounded(const at::Tensor& values, at::Tensor& out) {
+  if (at::isFloatingType(out.scalar_type())) {
+    out.copy_(values);
+  } else {
+    store(values.round(), out);
+  }
+}
+
+void quantMatmul(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& scale,
+                 OptionalTensorRef offset, OptionalTensorRef pertoken_scale, OptionalTensorRef bias,
+                 bool transpose_x1, bool transpose_x2, at::Tensor& out) {
+  // A packed matrix that was transposed after packing has its packed dimension first.
+  const auto matrix = [](const at::Tensor& packed, bool transpose) {
+    const bool turned = packed.scalar_type() == at::kInt && packed.dim() >= 2 &&
+                        packed.stride(-2) == 1 && packed.stride(-1) != 1;
+    const at::Tensor plain =
+        turned ? exact(packed.transpose(-2, -1)).transpose(-2, -1) : exact(packed);
+    return transpose ? plain.transpose(-2, -1) : plain;
+  };
+  at::Tensor product = at::matmul(matrix(x1, transpose_x1), matrix(x2, transpose_x2));
+  const bool whole_bias = bias.has_value() && bias->scalar_type() == at::kInt;
+  if (whole_bias) {
+    product.add_(*bias);
+  }
+  if (out.scalar_type() == at::kInt) {
+    out.copy_(product);
+    return;
+  }
+  product.mul_(plainScale(scale));
+  if (pertoken_scale.has_value()) {
+    product.mul_(pertoken_scale->unsqueeze(-1));
+  }
+  if (offset.has_value()) {
+    product.add_(*offset);
+  }
+  if (bias.has_value() && !whole_bias) {
+    product.add_(*bias);
+  }
+  storeRounded(product, out);
+}
+
+at::Tensor dequantizedWeight(const at::Tensor& weight, const at::Tensor& scale,
+                             OptionalTensorRef offset, int64_t group_size) {
+  const auto spread = [&](const at::Tensor& parameter) {
+    const at::Tensor wide = plainScale(parameter);
+    if (group_size <= 0 || wide.dim() < 2 || wide.size(-2) == 1) {
+      return wide;
+    }
+    return wide.repeat_interleave(group_size, -2).narrow(-2, 0, weight.size(-2));
+  };
+  at::Tensor plain = weight.to(at::kFloat);
+  if (offset.has_value()) {
+    plain = plain.add(spread(*offset));
+  }
+  return plain.mul(spread(scale));
+}
+
+void weightQuantMatmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                       OptionalTensorRef offset, OptionalTensorRef quant_scale,
+                       OptionalTensorRef quant_offset, OptionalTensorRef bias, int64_t group_size,
+                       at::Tensor& out) {
+  at::Tensor plain = weight;
+  if (weight.scalar_type() == at::kInt) {
+    const bool turned = weight.stride(-2) == 1 && weight.stride(-1) != 1;
+    plain = turned ? unpackInt4(weight.transpose(-2, -1)).transpose(-2, -1) : unpackInt4(weight);
+  }
+  at::Tensor product =
+      at::matmul(x.to(at::kFloat), dequantizedWeight(plain, scale, offset, group_size));
+  if (bias.has_value()) {
+    product.add_(*bias);
+  }
+  if (quant_scale.has_value()) {
+    product.mul_(plainScale(*quant_scale));
+    if (quant_offset.has_value()) {
+      product.add_(*quant_offset);
+    }
+  }
+  storeRounded(product, out);
+}
+
+}  // namespace softcann::aclnn

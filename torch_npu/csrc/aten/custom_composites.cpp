@@ -1,0 +1,479 @@
+// Ascend's own operators that PyTorch's operators say in full. Autograd, fake tensors and dispatch
+// come with those.
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/mish.h>
+#include <ATen/ops/mish_backward.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/silu_backward.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <torch/library.h>
+
+#include "torch_npu/csrc/aten/custom_arguments.h"
+
+namespace torch_npu {
+
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+
+void checkOnNpu(const char* op, const Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.device().is_privateuseone() || tensor.is_meta(), op,
+                              ": expected an npu tensor, but got one on ", tensor.device());
+}
+
+// --- products -------------------------------------------------------------------------------
+
+Tensor linear(const Tensor& input, const Tensor& weight, const OptionalTensor& bias) {
+  checkOnNpu("npu_linear", input);
+  return at::linear(input, weight, bias);
+}
+
+std::tuple<Tensor, Tensor> linearBackward(const Tensor& grad, const Tensor& input,
+                                          const Tensor& weight) {
+  checkOnNpu("npu_linear_backward", grad);
+  const Tensor rows = grad.reshape({-1, grad.size(-1)});
+  return {at::matmul(grad, weight), at::matmul(rows.t(), input.reshape({-1, input.size(-1)}))};
+}
+
+Tensor bmm(const Tensor& self, const Tensor& mat2, IntArrayRef output_sizes) {
+  checkOnNpu("npu_bmmV2", self);
+  const Tensor product = at::matmul(self, mat2);
+  return output_sizes.empty() ? product : product.reshape(output_sizes);
+}
+
+// --- moving data ----------------------------------------------------------------------------
+
+std::vector<int64_t> inverse(IntArrayRef perm) {
+  std::vector<int64_t> result(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    const int64_t dim = at::maybe_wrap_dim(perm[i], static_cast<int64_t>(perm.size()));
+    result[static_cast<size_t>(dim)] = static_cast<int64_t>(i);
+  }
+  return result;
+}
+
+Tensor confusionTranspose(const Tensor& self, IntArrayRef perm, IntArrayRef shape,
+                          bool transpose_first) {
+  checkOnNpu("npu_confusion_transpose", self);
+  const Tensor result =
+      transpose_first ? self.permute(perm).reshape(shape) : self.reshape(shape).permute(perm);
+  return result.contiguous();
+}
+
+// `transpose_first` is the opposite of the forward pass's, `shape` that of its input.
+Tensor confusionTransposeBackward(const Tensor& grad, IntArrayRef perm, IntArrayRef shape,
+                                  bool transpose_first) {
+  checkOnNpu("npu_confusion_transpose_backward", grad);
+  if (transpose_first) {
+    return grad.permute(inverse(perm)).reshape(shape);
+  }
+  std::vector<int64_t> permuted;
+  for (const int64_t dim : perm) {
+    permuted.push_back(
+        shape[static_cast<size_t>(at::maybe_wrap_dim(dim, static_cast<int64_t>(shape.size())))]);
+  }
+  return grad.reshape(permuted).permute(inverse(perm)).contiguous();
+}
+
+Tensor transpose(const Tensor& self, IntArrayRef perm, bool /*require_contiguous*/) {
+  checkOnNpu("npu_transpose", self);
+  return self.permute(perm).contiguous();
+}
+
+Tensor broadcast(const Tensor& self, IntArrayRef size) {
+  checkOnNpu("npu_broadcast", self);
+  return self.expand(size).contiguous();
+}
+
+Tensor reshape(const Tensor& self, IntArrayRef shape, bool /*can_refresh*/) {
+  checkOnNpu("npu_reshape", self);
+  return self.reshape(shape).clone();
+}
+
+Tensor slice(const Tensor& self, IntArrayRef offsets, IntArrayRef size) {
+  checkOnNpu("npu_slice", self);
+  TORCH_CHECK(static_cast<int64_t>(offsets.size()) == self.dim() && offsets.size() == size.size(),
+              "npu_slice: expected an offset and a size for each of ", self.dim(), " dimensions");
+  Tensor result = self;
+  for (size_t dim = 0; dim < offsets.size(); ++dim) {
+    result = result.narrow(static_cast<int64_t>(dim), offsets[dim], size[dim]);
+  }
+  return result.contiguous();
+}
+
+Tensor castTo(const Tensor& self, at::ScalarType dtype) {
+  checkOnNpu("_npu_dtype_cast", self);
+  return self.to(dtype);
+}
+
+Tensor cast(const Tensor& self, int64_t dtype, std::optional<int64_t> input_dtype) {
+  checkMissing("npu_dtype_cast", "input_dtype", input_dtype);
+  checkOnNpu("npu_dtype_cast", self);
+  return self.to(scalarType("npu_dtype_cast", dtype));
+}
+
+Tensor castBackward(const Tensor& grad, at::ScalarType dtype, std::optional<int64_t> grad_dtype,
+                    std::optional<int64_t> input_dtype) {
+  checkMissing("npu_dtype_cast_backward", "input_dtype", input_dtype);
+  static_cast<void>(grad_dtype);
+  checkOnNpu("npu_dtype_cast_backward", grad);
+  return grad.to(dtype);
+}
+
+Tensor& castInplace(Tensor& self, const Tensor& src) {
+  checkOnNpu("npu_dtype_cast_", self);
+  return self.copy_(src);
+}
+
+Tensor& one(Tensor& self) {
+  checkOnNpu("one_", self);
+  return self.fill_(1);
+}
+
+// --- writing to places ----------------------------------------------------------------------
+
+Tensor& scatterNdUpdateInplace(Tensor& self, const Tensor& indices, const Tensor& updates) {
+  checkOnNpu("npu_scatter_nd_update_", self);
+  TORCH_CHECK(indices.dim() >= 1 && indices.size(-1) >= 1 && indices.size(-1) <= self.dim(),
+              "npu_scatter_nd_update_: expected the last dimension of indices from 1 to ",
+              self.dim(), ", but got indices ", indices.sizes());
+  std::vector<int64_t> sizes(indices.sizes().begin(), indices.sizes().end() - 1);
+  for (int64_t dim = indices.size(-1); dim < self.dim(); ++dim) {
+    sizes.push_back(self.size(dim));
+  }
+  TORCH_CHECK(updates.sizes() == IntArrayRef(sizes), "npu_scatter_nd_update_: expected updates of ",
+              IntArrayRef(sizes), ", but got ", updates.sizes());
+  c10::List<OptionalTensor> columns;
+  for (const Tensor& column : indices.to(at::kLong).unbind(-1)) {
+    columns.push_back(column);
+  }
+  return self.index_put_(columns, updates);
+}
+
+Tensor scatterNdUpdate(const Tensor& self, const Tensor& indices, const Tensor& updates) {
+  Tensor result = self.clone();
+  return scatterNdUpdateInplace(result, indices, updates);
+}
+
+// The tokens' rows of a cache (blocks, block size, heads, size); slots below 0 are left out.
+void writeSlots(Tensor& cache, const Tensor& tokens, const Tensor& slots) {
+  const Tensor flat = slots.flatten().to(at::kLong);
+  const Tensor wanted = flat.ge(0).nonzero().flatten();
+  Tensor rows = cache.view({cache.size(0) * cache.size(1), -1});
+  rows.index_copy_(0, flat.index_select(0, wanted),
+                   tokens.reshape({flat.numel(), -1}).index_select(0, wanted).to(cache.dtype()));
+}
+
+void reshapeAndCache(const Tensor& key, const Tensor& value, Tensor& key_cache, Tensor& value_cache,
+                     const Tensor& slot_indices) {
+  checkOnNpu("_npu_reshape_and_cache", key);
+  writeSlots(key_cache, key, slot_indices);
+  writeSlots(value_cache, value, slot_indices);
+}
+
+// --- activations ----------------------------------------------------------------------------
+
+Tensor gelu(const Tensor& self, std::string_view approximate) {
+  checkOnNpu("npu_gelu", self);
+  return at::gelu(self, approximate);
+}
+
+Tensor geluBackward(const Tensor& grad, const Tensor& self, std::string_view approximate) {
+  checkOnNpu("npu_gelu_backward", grad);
+  return at::gelu_backward(grad, self, approximate);
+}
+
+Tensor silu(const Tensor& self) {
+  checkOnNpu("npu_silu", self);
+  return at::silu(self);
+}
+
+Tensor& siluInplace(Tensor& self) {
+  checkOnNpu("npu_silu_", self);
+  return at::silu_(self);
+}
+
+Tensor siluBackward(const Tensor& grad, const Tensor& x0, const Tensor& /*x1: the result*/) {
+  checkOnNpu("npu_silu_backward", grad);
+  return at::silu_backward(grad, x0);
+}
+
+Tensor mish(const Tensor& self) {
+  checkOnNpu("npu_mish", self);
+  return at::mish(self);
+}
+
+Tensor mishBackward(const Tensor& grad, const Tensor& input) {
+  checkOnNpu("npu_mish_backward", grad);
+  return at::mish_backward(grad, input);
+}
+
+Tensor layerNormEval(const Tensor& input, IntArrayRef normalized_shape,
+                     const OptionalTensor& weight, const OptionalTensor& bias, double eps) {
+  checkOnNpu("npu_layer_norm_eval", input);
+  return at::layer_norm(input, normalized_shape, weight, bias, eps);
+}
+
+// What CANN puts in the place of a hidden score.
+constexpr double kHiddenScore = -10000.0;
+
+Tensor scaledMaskedSoftmax(const Tensor& x, const Tensor& mask, const at::Scalar& scale,
+                           bool fixed_triu_mask) {
+  checkOnNpu("npu_scaled_masked_softmax", x);
+  TORCH_CHECK_NOT_IMPLEMENTED(!fixed_triu_mask,
+                              "npu_scaled_masked_softmax: fixed_triu_mask True is not supported; "
+                              "give the mask");
+  TORCH_CHECK(mask.scalar_type() == at::kBool,
+              "npu_scaled_masked_softmax: expected a mask of bool, but got ", mask.scalar_type());
+  return x.to(at::kFloat).mul(scale).masked_fill(mask, kHiddenScore).softmax(-1).to(x.dtype());
+}
+
+Tensor scaledMaskedSoftmaxBackward(const Tensor& y_grad, const Tensor& y, const Tensor& mask,
+                                   const at::Scalar& scale, bool /*fixed_triu_mask*/) {
+  checkOnNpu("npu_scaled_masked_softmax_backward", y_grad);
+  const Tensor weighted = y_grad.to(at::kFloat).mul(y);
+  return weighted.sub(y.to(at::kFloat).mul(weighted.sum(-1, /*keepdim=*/true)))
+      .mul(scale)
+      .masked_fill(mask, 0)
+      .to(y_grad.dtype());
+}
+
+// --- sampling, boxes ------------------------------------------------------------------------
+
+Tensor topKTopP(const Tensor& logits, const OptionalTensor& p, const OptionalTensor& k) {
+  checkOnNpu("npu_top_k_top_p", logits);
+  TORCH_CHECK(logits.dim() == 2,
+              "npu_top_k_top_p: expected logits of (batch, vocabulary), but got ", logits.sizes());
+  const double lost = -std::numeric_limits<double>::infinity();
+  auto [values, order] = logits.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/false);
+  if (given(k)) {
+    const Tensor place = k->to(at::kLong).neg().add(logits.size(1)).clamp(0, logits.size(1) - 1);
+    values = values.masked_fill(values.lt(values.gather(1, place.unsqueeze(1))), lost);
+  }
+  if (given(p)) {
+    const Tensor reached = values.to(at::kFloat).softmax(-1).cumsum(-1);
+    const Tensor last = at::arange(logits.size(1), order.options()).eq(logits.size(1) - 1);
+    const Tensor outside =
+        reached.le(p->to(at::kFloat).neg().add(1).unsqueeze(1)).logical_and(last.logical_not());
+    values = values.masked_fill(outside, lost);
+  }
+  return values.scatter(1, order, values);
+}
+
+Tensor areas(const Tensor& boxes) {
+  return boxes.select(-1, 2)
+      .sub(boxes.select(-1, 0))
+      .mul(boxes.select(-1, 3).sub(boxes.select(-1, 1)));
+}
+
+// (rows, columns): intersection over union of boxes (x1, y1, x2, y2).
+Tensor overlaps(const Tensor& rows, const Tensor& columns) {
+  const Tensor a = rows.to(at::kFloat).unsqueeze(1);
+  const Tensor b = columns.to(at::kFloat).unsqueeze(0);
+  const Tensor low = at::maximum(a.narrow(-1, 0, 2), b.narrow(-1, 0, 2));
+  const Tensor high = at::minimum(a.narrow(-1, 2, 2), b.narrow(-1, 2, 2));
+  const Tensor common = high.sub(low).clamp_min(0).prod(-1);
+  const Tensor united = areas(a).add(areas(b)).sub(common);
+  return common.div(united.masked_fill(united.eq(0), 1));
+}
+
+Tensor iou(const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
+  checkOnNpu("npu_iou", bboxes);
+  checkOneOf("npu_iou", "mode", mode, {0});
+  TORCH_CHECK(
+      bboxes.dim() == 2 && bboxes.size(1) == 4 && gtboxes.dim() == 2 && gtboxes.size(1) == 4,
+      "npu_iou: expected boxes of (count, 4), but got ", bboxes.sizes(), " and ", gtboxes.sizes());
+  return overlaps(gtboxes, bboxes).to(bboxes.dtype());
+}
+
+// Greedy: the best box, then the best that overlaps no chosen one too much, and so on. The choice
+// depends on the data and is made on the host.
+std::tuple<Tensor, Tensor> nms(const Tensor& self, const Tensor& scores,
+                               const at::Scalar& max_output_size, const Tensor& iou_threshold,
+                               const Tensor& scores_threshold, bool pad_to_max_output_size) {
+  checkOnNpu("npu_nms_v4", self);
+  TORCH_CHECK(
+      self.dim() == 2 && self.size(1) == 4 && scores.dim() == 1 && scores.size(0) == self.size(0),
+      "npu_nms_v4: expected boxes of (count, 4) and scores of (count), but got ", self.sizes(),
+      " and ", scores.sizes());
+  const int64_t limit = max_output_size.toLong();
+  const double most = iou_threshold.item<double>();
+  const double least = scores_threshold.item<double>();
+  const Tensor overlap = overlaps(self, self).cpu();
+  const Tensor score = scores.to(at::kDouble).cpu();
+  const Tensor order = score.argsort(/*stable=*/true, 0, /*descending=*/true);
+  const auto overlapping = overlap.accessor<float, 2>();
+  const auto scored = score.accessor<double, 1>();
+  const auto ordered = order.accessor<int64_t, 1>();
+  std::vector<int64_t> chosen;
+  for (int64_t i = 0; i < ordered.size(0) && static_cast<int64_t>(chosen.size()) < limit; ++i) {
+    const int64_t box = ordered[i];
+    const bool free = std::none_of(chosen.begin(), chosen.end(),
+                                   [&](int64_t other) { return overlapping[box][other] > most; });
+    if (scored[box] > least && free) chosen.push_back(box);
+  }
+  const auto valid = static_cast<int64_t>(chosen.size());
+  if (pad_to_max_output_size) chosen.resize(static_cast<size_t>(limit), 0);
+  const at::TensorOptions whole = at::dtype(at::kInt);
+  return {at::tensor(chosen, whole).to(self.device()),
+          at::full({}, valid, whole).to(self.device())};
+}
+
+// --- rotary positions -----------------------------------------------------------------------
+
+Tensor turned(const Tensor& x) {
+  const int64_t half = x.size(-1) / 2;
+  return at::cat({x.narrow(-1, half, half).neg(), x.narrow(-1, 0, half)}, -1);
+}
+
+// Even elements first, then odd ones, then rotation by halves.
+Tensor interleaveRope(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  checkOnNpu("npu_interleave_rope", x);
+  TORCH_CHECK(x.dim() == 4 && x.size(-1) % 2 == 0,
+              "npu_interleave_rope: expected x of (B, N, S, D) with an even D, but got ",
+              x.sizes());
+  const Tensor q =
+      x.to(at::kFloat).unflatten(-1, {x.size(-1) / 2, 2}).transpose(-1, -2).flatten(-2);
+  return q.mul(cos).add(turned(q).mul(sin)).to(x.dtype());
+}
+
+void writeCache(Tensor cache, const Tensor& tokens, const Tensor& index, bool paged) {
+  if (paged) {
+    writeSlots(cache, tokens, index);
+    return;
+  }
+  const int64_t batch = tokens.size(0);
+  const Tensor places = index.to(at::kLong).add(
+      at::arange(batch, index.options().dtype(at::kLong)).mul(cache.size(2)).unsqueeze(1));
+  Tensor rows = cache.view({batch * cache.size(2), cache.size(3)});
+  rows.index_copy_(0, places.flatten(), tokens.reshape({-1, cache.size(3)}).to(cache.dtype()));
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
+    const Tensor& kv, const Tensor& gamma, const Tensor& cos, const Tensor& sin,
+    const Tensor& index, const Tensor& k_cache, const Tensor& ckv_cache,
+    const OptionalTensor& k_rope_scale, const OptionalTensor& c_kv_scale,
+    const OptionalTensor& k_rope_offset, const OptionalTensor& c_kv_offset, const OptionalTensor& v,
+    double epsilon, std::string_view cache_mode, bool is_output_kv) {
+  constexpr const char* kOp = "npu_kv_rmsnorm_rope_cache";
+  checkOnNpu(kOp, kv);
+  checkMissing(kOp, "k_rope_scale", k_rope_scale);
+  checkMissing(kOp, "c_kv_scale", c_kv_scale);
+  checkMissing(kOp, "k_rope_offset", k_rope_offset);
+  checkMissing(kOp, "c_kv_offset", c_kv_offset);
+  checkMissing(kOp, "v", v);
+  const bool paged = cache_mode == "PA" || cache_mode == "PA_BNSD";
+  TORCH_CHECK_NOT_IMPLEMENTED(paged || cache_mode == "Norm", kOp, ": cache_mode '", cache_mode,
+                              "' is not supported; use Norm, PA or PA_BNSD");
+  TORCH_CHECK(kv.dim() == 4 && kv.size(-1) > gamma.size(0), kOp,
+              ": expected kv of (B, N, S, D) with D above gamma's ", gamma.size(0), ", but got ",
+              kv.sizes());
+  const Tensor normed = kv.narrow(-1, 0, gamma.size(0)).to(at::kFloat);
+  const Tensor scale = normed.square().mean(-1, /*keepdim=*/true).add(epsilon).rsqrt();
+  const Tensor compressed = normed.mul(scale).mul(gamma).to(kv.dtype());
+  const Tensor key =
+      interleaveRope(kv.narrow(-1, gamma.size(0), kv.size(-1) - gamma.size(0)), cos, sin);
+  writeCache(k_cache, key, index, paged);
+  writeCache(ckv_cache, compressed, index, paged);
+  const Tensor none = at::empty({0}, kv.options());
+  return {k_cache, ckv_cache, is_output_kv ? key : none, is_output_kv ? compressed : none};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(npu, m) {
+  m.def("npu_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", TORCH_FN(linear));
+  m.def("npu_linear_backward(Tensor grad, Tensor input, Tensor weight) -> (Tensor, Tensor)",
+        TORCH_FN(linearBackward));
+  m.def("npu_bmmV2(Tensor self, Tensor mat2, int[] output_sizes) -> Tensor", TORCH_FN(bmm));
+  m.def(
+      "npu_confusion_transpose(Tensor self, int[] perm, int[] shape, bool transpose_first) ->"
+      " Tensor",
+      TORCH_FN(confusionTranspose));
+  m.def(
+      "npu_confusion_transpose_backward(Tensor grad, int[] perm, SymInt[] shape, bool "
+      "transpose_first) -> Tensor",
+      TORCH_FN(confusionTransposeBackward));
+  m.def("npu_transpose(Tensor self, int[] perm, bool require_contiguous=True) -> Tensor",
+        TORCH_FN(transpose));
+  m.def("npu_broadcast(Tensor self, int[] size) -> Tensor", TORCH_FN(broadcast));
+  m.def("npu_reshape(Tensor self, int[] shape, bool can_refresh=False) -> Tensor",
+        TORCH_FN(reshape));
+  m.def("npu_slice(Tensor self, int[] offsets, int[] size) -> Tensor", TORCH_FN(slice));
+  m.def("_npu_dtype_cast(Tensor self, ScalarType dtype) -> Tensor", TORCH_FN(castTo));
+  m.def("npu_dtype_cast(Tensor self, int dtype, int? input_dtype=None) -> Tensor", TORCH_FN(cast));
+  m.def(
+      "npu_dtype_cast_backward(Tensor grad, ScalarType dtype, int? grad_dtype=None, int? "
+      "input_dtype=None) -> Tensor",
+      TORCH_FN(castBackward));
+  m.def("npu_dtype_cast_(Tensor(a!) self, Tensor src) -> Tensor(a!)", TORCH_FN(castInplace));
+  m.def("one_(Tensor(a!) self) -> Tensor(a!)", TORCH_FN(one));
+  m.def("npu_scatter_nd_update_(Tensor(a!) self, Tensor indices, Tensor updates) -> Tensor(a!)",
+        TORCH_FN(scatterNdUpdateInplace));
+  m.def("npu_scatter_nd_update(Tensor self, Tensor indices, Tensor updates) -> Tensor",
+        TORCH_FN(scatterNdUpdate));
+  m.def("npu_gelu(Tensor self, *, str approximate='none') -> Tensor", TORCH_FN(gelu));
+  m.def(
+      "npu_gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> "
+      "Tensor",
+      TORCH_FN(geluBackward));
+  m.def("npu_silu(Tensor self) -> Tensor", TORCH_FN(silu));
+  m.def("npu_silu_(Tensor(a!) self) -> Tensor(a!)", TORCH_FN(siluInplace));
+  m.def("npu_silu_backward(Tensor grad_output, Tensor x0, Tensor x1) -> Tensor",
+        TORCH_FN(siluBackward));
+  m.def("npu_mish(Tensor self) -> Tensor", TORCH_FN(mish));
+  m.def("npu_mish_backward(Tensor grad, Tensor input) -> Tensor", TORCH_FN(mishBackward));
+  m.def(
+      "npu_layer_norm_eval(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor?"
+      " bias=None, float eps=1e-05) -> Tensor",
+      TORCH_FN(layerNormEval));
+  m.def(
+      "npu_scaled_masked_softmax(Tensor x, Tensor mask, Scalar scale=1, bool "
+      "fixed_triu_mask=False) -> Tensor",
+      TORCH_FN(scaledMaskedSoftmax));
+  m.def(
+      "npu_scaled_masked_softmax_backward(Tensor y_grad, Tensor y, Tensor mask, Scalar scale,"
+      " bool fixed_triu_mask) -> Tensor",
+      TORCH_FN(scaledMaskedSoftmaxBackward));
+  m.def("npu_top_k_top_p(Tensor logits, Tensor? p=None, Tensor? k=None) -> Tensor",
+        TORCH_FN(topKTopP));
+  m.def("npu_iou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", TORCH_FN(iou));
+  m.def(
+      "npu_nms_v4(Tensor self, Tensor scores, Scalar max_output_size, Tensor iou_threshold, "
+      "Tensor scores_threshold, bool pad_to_max_output_size=False) -> (Tensor, Tensor)",
+      TORCH_FN(nms));
+  m.def("npu_interleave_rope(Tensor x, Tensor cos, Tensor sin) -> Tensor",
+        TORCH_FN(interleaveRope));
+  m.def(
+      "npu_kv_rmsnorm_rope_cache(Tensor kv, Tensor gamma, Tensor cos, Tensor sin, Tensor "
+      "index, Tensor k_cache, Tensor ckv_cache, *, Tensor? k_rope_scale=None, Tensor? "
+      "c_kv_scale=None, Tensor? k_rope_offset=None, Tensor? c_kv_offset=None, Tensor? v=None,"
+      " float epsilon=1e-5, str cache_mode='Norm', bool is_output_kv=False) -> (Tensor, "
+      "Tensor, Tensor, Tensor)",
+      TORCH_FN(kvRmsNormRopeCache));
+}
+
+TORCH_LIBRARY_FRAGMENT(atb, m) {
+  m.def(
+      "_npu_reshape_and_cache(Tensor key, Tensor value, Tensor(a!) key_cache, "
+      "Tensor(b!) value_cache, Tensor slot_indices) -> ()",
+      TORCH_FN(reshapeAndCache));
+}
+
+}  // namespace torch_npu

@@ -1,0 +1,19 @@
+// The memory format that a tensor's storage is said to have.
+//
+// A card keeps some tensors in formats of its own (FRACTAL_NZ and the like). Here the data of every
+// tensor stays in ND; a cast only notes the format, per storage, so that programs which ask for it
+// get the answer that a card gives.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace torch_npu {
+
+// CANN's number (aclFormat). Until a cast says otherwise: NCHW for 4 dimensions, NCDHW for 5, else
+// ND.
+int64_t storageFormat(const at::Tensor& tensor);
+void setStorageFormat(const at::Tensor& tensor, int64_t format);
+
+}  // namespace torch_npu
