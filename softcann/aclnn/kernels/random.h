@@ -10,7 +10,8 @@ namespace softcann::aclnn {
 // process, and different offsets give independent ones.
 at::Generator generatorAt(uint64_t seed, uint64_t offset);
 
-// Fills `out` with positive draws: the least is the dtype's smallest normal number.
+// Fills `out` with positive draws: none is below the dtype's smallest normal number, or below
+// float16's smallest number at all.
 void exponential(at::Tensor& out, double lambd, int64_t seed, int64_t offset);
 
 // out = input * mask / (1 - p), with mask true where the element is kept.
