@@ -2,6 +2,7 @@
 #include "runtime/core/event.h"
 
 #include "runtime/api/checks.h"
+#include "runtime/core/error_state.h"
 #include "runtime/core/operation_timeout.h"
 #include "runtime/core/stream_value.h"
 
@@ -12,10 +13,17 @@ namespace {
 aclError createEvent(const char* function, aclrtEvent* event, uint32_t flags) {
   return entry([&]() -> aclError {
     SOFTCANN_TRY(requireNotNull(function, "event", event));
+    if (flags == ACL_EVENT_IPC) {
+      std::shared_ptr<SharedEvent> shared = SharedEvent::create();
+      if (shared == nullptr) return lastError();
+      *event = Event::open(flags, std::move(shared))->toHandle();
+      return ACL_SUCCESS;
+    }
     if ((flags & ACL_EVENT_IPC) != 0) {
-      return fail(ACL_ERROR_API_NOT_SUPPORT,
+      return fail(ACL_ERROR_INVALID_PARAM,
                   std::string(function) +
-                      ": events of several processes (ACL_EVENT_IPC) are not supported");
+                      ": ACL_EVENT_IPC cannot be combined with other flags, here " +
+                      std::to_string(flags & ~ACL_EVENT_IPC));
     }
     constexpr uint32_t kKnown = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS |
                                 ACL_EVENT_TIME_LINE | ACL_EVENT_DEVICE_USE_ONLY |
@@ -27,6 +35,16 @@ aclError createEvent(const char* function, aclrtEvent* event, uint32_t flags) {
     *event = Event::open(flags)->toHandle();
     return ACL_SUCCESS;
   });
+}
+
+// For the calls that CANN does not offer for events of several processes.
+aclError ownEvent(const char* function, aclrtEvent handle, Event*& event) {
+  SOFTCANN_TRY(liveEvent(function, handle, event));
+  if (event->shared() == nullptr) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+              std::string(function) +
+                  ": not for events of several processes (ACL_EVENT_IPC); "
+                  "aclrtQueryEventStatus() and aclrtSynchronizeEvent() are");
 }
 
 aclError waitEvent(const char* function, aclrtStream stream_handle, aclrtEvent handle,
@@ -90,7 +108,7 @@ aclError aclrtRecordEvent(aclrtEvent handle, aclrtStream stream_handle) {
 aclError aclrtResetEvent(aclrtEvent handle, aclrtStream stream_handle) {
   return entry([&]() -> aclError {
     Event* event = nullptr;
-    SOFTCANN_TRY(liveEvent("aclrtResetEvent", handle, event));
+    SOFTCANN_TRY(ownEvent("aclrtResetEvent", handle, event));
     Stream* stream = nullptr;
     SOFTCANN_TRY(resolveStream(stream_handle, stream));
     return event->reset(stream);
@@ -113,7 +131,7 @@ aclError aclrtQueryEvent(aclrtEvent handle, aclrtEventStatus* status) {
   return entry([&]() -> aclError {
     SOFTCANN_TRY(requireNotNull("aclrtQueryEvent", "status", status));
     Event* event = nullptr;
-    SOFTCANN_TRY(liveEvent("aclrtQueryEvent", handle, event));
+    SOFTCANN_TRY(ownEvent("aclrtQueryEvent", handle, event));
     *status = event->isComplete() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     return ACL_SUCCESS;
   });
@@ -124,6 +142,11 @@ aclError aclrtQueryEventStatus(aclrtEvent handle, aclrtEventRecordedStatus* stat
     SOFTCANN_TRY(requireNotNull("aclrtQueryEventStatus", "status", status));
     Event* event = nullptr;
     SOFTCANN_TRY(liveEvent("aclrtQueryEventStatus", handle, event));
+    if (!event->isComplete() && event->isOrphaned()) {
+      return fail(ACL_ERROR_RT_IPC_ERROR,
+                  "aclrtQueryEventStatus: the process that recorded the shared event has ended "
+                  "before the event was reached");
+    }
     *status = event->isComplete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE
                                   : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return ACL_SUCCESS;
@@ -134,7 +157,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent handle, aclrtEventWaitStatus* stat
   return entry([&]() -> aclError {
     SOFTCANN_TRY(requireNotNull("aclrtQueryEventWaitStatus", "status", status));
     Event* event = nullptr;
-    SOFTCANN_TRY(liveEvent("aclrtQueryEventWaitStatus", handle, event));
+    SOFTCANN_TRY(ownEvent("aclrtQueryEventWaitStatus", handle, event));
     *status =
         event->waitsArePassed() ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     return ACL_SUCCESS;
@@ -181,7 +204,7 @@ aclError aclrtGetEventId(aclrtEvent handle, uint32_t* eventId) {
   return entry([&]() -> aclError {
     SOFTCANN_TRY(requireNotNull("aclrtGetEventId", "eventId", eventId));
     Event* event = nullptr;
-    SOFTCANN_TRY(liveEvent("aclrtGetEventId", handle, event));
+    SOFTCANN_TRY(ownEvent("aclrtGetEventId", handle, event));
     *eventId = event->id();
     return ACL_SUCCESS;
   });

@@ -14,8 +14,7 @@ aclError notSupported(const char* function, const char* instead) noexcept {
 }
 
 constexpr const char* kNoBinaries = ": device binaries cannot run here; use the aclnn operators";
-constexpr const char* kNoSharing =
-    ": memory cannot be shared with other processes yet; copy through host memory";
+constexpr const char* kNoSharing = ": share memory of aclrtMalloc() with aclrtIpcMemGetExportKey()";
 constexpr const char* kNoCapture = ": graphs cannot be captured yet; run the tasks in a stream";
 constexpr const char* kNoProfiler =
     ": there are no hardware counters to read; profile the host's threads";
@@ -53,14 +52,6 @@ SOFTCANN_UNSUPPORTED(aclrtMemExportToShareableHandle,
 SOFTCANN_UNSUPPORTED(aclrtMemImportFromShareableHandle, (uint64_t, int32_t, aclrtDrvMemHandle*),
                      kNoSharing)
 SOFTCANN_UNSUPPORTED(aclrtMemSetPidToShareableHandle, (uint64_t, int32_t*, size_t), kNoSharing)
-SOFTCANN_UNSUPPORTED(aclrtIpcMemGetExportKey, (void*, size_t, char*, size_t, uint64_t), kNoSharing)
-SOFTCANN_UNSUPPORTED(aclrtIpcMemImportByKey, (void**, const char*, uint64_t), kNoSharing)
-SOFTCANN_UNSUPPORTED(aclrtIpcMemClose, (const char*), kNoSharing)
-SOFTCANN_UNSUPPORTED(aclrtIpcMemSetImportPid, (const char*, int32_t*, size_t), kNoSharing)
-SOFTCANN_UNSUPPORTED(aclrtIpcGetEventHandle, (aclrtEvent, aclrtIpcEventHandle*),
-                     ": events cannot be shared with other processes; synchronise on the host")
-SOFTCANN_UNSUPPORTED(aclrtIpcOpenEventHandle, (aclrtIpcEventHandle, aclrtEvent*),
-                     ": events cannot be shared with other processes; synchronise on the host")
 
 SOFTCANN_UNSUPPORTED(aclrtBinaryLoadFromData,
                      (const void*, size_t, const aclrtBinaryLoadOptions*, aclrtBinHandle*),

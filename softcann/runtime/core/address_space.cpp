@@ -102,8 +102,12 @@ int createSegmentFile(size_t size) noexcept {
                                              " bytes of device memory: " + std::strerror(error));
     return -1;
   }
-  if (fd < kMostDescriptors) segment_files[fd / 64].fetch_or(uint64_t{1} << (fd % 64));
+  adoptSegmentFile(fd);
   return fd;
+}
+
+void adoptSegmentFile(int fd) noexcept {
+  if (fd < kMostDescriptors) segment_files[fd / 64].fetch_or(uint64_t{1} << (fd % 64));
 }
 
 void closeSegmentFile(int fd) noexcept {

@@ -40,6 +40,8 @@ void unmapMirror(uintptr_t device_address, size_t size) noexcept;
 
 // A new memfd of `size` bytes, or -1 with the error text set.
 int createSegmentFile(size_t size) noexcept;
+// Counts a descriptor that came by other ways as a segment's, for the two functions below.
+void adoptSegmentFile(int fd) noexcept;
 void closeSegmentFile(int fd) noexcept;
 // Gives the whole pages in the range back to the machine.
 void punchSegmentFile(int fd, size_t offset, size_t size) noexcept;

@@ -7,6 +7,7 @@
 #include "runtime/core/address_space.h"
 #include "runtime/core/device.h"
 #include "runtime/core/host_limits.h"
+#include "runtime/core/ipc_service.h"
 #include "runtime/core/message.h"
 #include "runtime/core/platform.h"
 #include "runtime/core/process_registry.h"
@@ -152,17 +153,20 @@ aclError DeviceMemory::allocateLarge(size_t held, Segment** segment, uintptr_t* 
   return ACL_SUCCESS;
 }
 
-void DeviceMemory::giveBack(Segment* segment, uintptr_t begin, size_t held) noexcept {
+void DeviceMemory::giveBack(Segment* segment, uintptr_t begin, size_t held,
+                            bool reusable) noexcept {
   segment->live -= held;
   if (segment->chunk) {
-    segment->chunk->release(begin, held);
-    punchSegmentFile(segment->fd, begin - segment->begin, held);
+    if (reusable) {
+      segment->chunk->release(begin, held);
+      punchSegmentFile(segment->fd, begin - segment->begin, held);
+    }
     if (segment->live > 0 || chunks_.size() == 1) return;
     std::erase(chunks_, segment);
     closeSegment(segment);
     return;
   }
-  if (segment->size > kMostKeptBytes) {
+  if (segment->size > kMostKeptBytes || !reusable) {
     closeSegment(segment);
     return;
   }
@@ -209,8 +213,11 @@ aclError DeviceMemory::free(void* pointer, const char* function) {
     const auto around = holding(addressOf(pointer));
     const std::string address = addressText(pointer);
     if (found != allocations_.end()) {
-      return fail(ACL_ERROR_INVALID_PARAM, std::string(function) + ": " + address +
-                                               " is mapped memory: use aclrtUnmapMem()");
+      const bool imported = found->second.imported != nullptr;
+      return fail(ACL_ERROR_INVALID_PARAM,
+                  std::string(function) + ": " + address +
+                      (imported ? " is memory of another process: use aclrtIpcMemClose()"
+                                : " is mapped memory: use aclrtUnmapMem()"));
     }
     return fail(
         ACL_ERROR_INVALID_PARAM,
@@ -222,7 +229,8 @@ aclError DeviceMemory::free(void* pointer, const char* function) {
   const Allocation allocation = found->second;
   allocations_.erase(found);
   retireTrace(allocation.trace);
-  giveBack(allocation.segment, addressOf(pointer), allocation.held);
+  if (allocation.exported) withdrawExportsOf(addressOf(pointer), allocation.held);
+  giveBack(allocation.segment, addressOf(pointer), allocation.held, !allocation.exported);
   refund(allocation.held);
   return ACL_SUCCESS;
 }
@@ -265,6 +273,11 @@ void DeviceMemory::releaseAll() noexcept {
       unmapAllocation(first);
       continue;
     }
+    if (first->second.imported != nullptr) {
+      unmapImport(first);
+      continue;
+    }
+    if (first->second.exported) withdrawExportsOf(first->first, first->second.held);
     retireTrace(first->second.trace);
     refund(first->second.held);
     allocations_.erase(first);

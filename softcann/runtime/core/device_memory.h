@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "acl/acl_rt.h"
@@ -31,6 +32,18 @@ struct PhysicalMemory {
   size_t size = 0;
   int mappings = 0;
   bool freed = false;
+};
+
+// Memory of another process, of aclrtIpcMemImportByKey(). Lives until it was closed as often as it
+// was imported.
+struct ImportedMemory {
+  std::string key;
+  int fd = -1;
+  size_t offset = 0;    // in the file, of the first byte imported
+  uintptr_t begin = 0;  // of the address range, a little before that byte
+  size_t reserved = 0;  // length of the address range
+  size_t mapped = 0;
+  int uses = 0;
 };
 
 class DeviceMemory {
@@ -55,6 +68,14 @@ class DeviceMemory {
   aclError map(void* pointer, size_t size, size_t offset, PhysicalMemory* memory,
                const void* caller);
   aclError unmap(void* pointer);
+
+  // Lets other processes of the user import [pointer, pointer + size): any of them, or only those
+  // of admitProcesses().
+  aclError exportRange(const char* function, const void* pointer, size_t size, bool admits_all,
+                       std::string* key);
+  aclError importByKey(const std::string& key, const void* caller, void** pointer);
+  // Undoes one import of the key; false if there is none.
+  bool closeImport(const std::string& key) noexcept;
 
   struct Range {
     uintptr_t begin;
@@ -86,6 +107,8 @@ class DeviceMemory {
     Segment* segment;  // nullptr: a mapping of physical memory
     PhysicalMemory* physical;
     AllocationTrace* trace;
+    ImportedMemory* imported = nullptr;
+    bool exported = false;
   };
   using Allocations = std::map<uintptr_t, Allocation>;
 
@@ -96,7 +119,11 @@ class DeviceMemory {
   void closeSegment(Segment* segment) noexcept;
   aclError allocateSmall(size_t held, Segment** segment, uintptr_t* begin);
   aclError allocateLarge(size_t held, Segment** segment, uintptr_t* begin);
-  void giveBack(Segment* segment, uintptr_t begin, size_t held) noexcept;
+  // `reusable`: by this process. What another process may still use is not.
+  void giveBack(Segment* segment, uintptr_t begin, size_t held, bool reusable) noexcept;
+  aclError mapImport(ImportedMemory& memory, size_t size, const void* caller, void** pointer);
+  ImportedMemory* findImport(const std::string& key) noexcept;
+  void unmapImport(Allocations::iterator allocation) noexcept;
   size_t dropKept() noexcept;
   void unmapAllocation(Allocations::iterator mapping) noexcept;
   void destroyIfUnused(PhysicalMemory* memory) noexcept;
@@ -115,6 +142,7 @@ class DeviceMemory {
   Allocations allocations_;
   std::map<uintptr_t, size_t> reservations_;
   std::set<PhysicalMemory*> physical_;
+  std::vector<std::unique_ptr<ImportedMemory>> imports_;
 };
 
 }  // namespace softcann

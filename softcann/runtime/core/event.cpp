@@ -8,8 +8,11 @@ namespace softcann {
 namespace {
 
 constexpr std::chrono::microseconds kEventSpin(20);
-// A worker that waits looks this often whether its stream is being aborted.
+// A worker that waits looks this often whether its stream is being aborted, and whoever waits for a
+// shared event whether the process that recorded it lives.
 constexpr std::chrono::milliseconds kAbortCheck(20);
+constexpr const char* kOrphanText =
+    "the process that recorded the shared event has ended before the event was reached";
 
 struct EventPool {
   std::mutex mutex;
@@ -74,9 +77,15 @@ struct EventTasks {
 
   static aclError runWait(void* payload) noexcept {
     Payload* task = payloadOf(payload);
-    if (task->event->waitFor(task->generation, Deadline::afterMilliseconds(task->timeout_ms),
-                             Stream::running())) {
-      return ACL_SUCCESS;
+    switch (task->event->waitFor(task->generation, Deadline::afterMilliseconds(task->timeout_ms),
+                                 Stream::running())) {
+      case Event::Wait::kReached:
+        return ACL_SUCCESS;
+      case Event::Wait::kOrphaned:
+        setTaskError(kOrphanText);
+        return ACL_ERROR_RT_IPC_ERROR;
+      case Event::Wait::kTimedOut:
+        break;
     }
     setTaskError("the event was not complete after " + std::to_string(task->timeout_ms) + " ms");
     return ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
@@ -93,7 +102,7 @@ struct EventTasks {
   static constexpr TaskType kWait = {"aclrtStreamWaitEvent", runWait, releaseWait};
 };
 
-Event* Event::open(uint32_t flags) {
+Event* Event::open(uint32_t flags, std::shared_ptr<SharedEvent> shared) {
   Event* event = nullptr;
   {
     std::lock_guard lock(pool().mutex);
@@ -106,8 +115,10 @@ Event* Event::open(uint32_t flags) {
     event->id_ = pool().next_id++;
   }
   event->flags_ = flags;
-  event->recorded_ = 0;
-  event->completed_ = 0;
+  event->own_state_.recorded = 0;
+  event->own_state_.completed = 0;
+  event->state_ = shared != nullptr ? &shared->state() : &event->own_state_;
+  event->shared_ = std::move(shared);
   event->pending_waits_ = 0;
   event->nanoseconds_ = 0;
   event->references_ = 1;
@@ -126,13 +137,22 @@ aclError Event::close() noexcept {
 
 void Event::drop() noexcept {
   if (references_.fetch_sub(1) != 1) return;
+  state_ = &own_state_;
+  shared_.reset();
   std::lock_guard lock(pool().mutex);
   pool().free.push_back(this);
 }
 
 aclError Event::record(Stream* stream) {
+  uint32_t generation = 0;
+  if (shared_ == nullptr) {
+    generation = state_->recorded.fetch_add(1) + 1;
+  } else {
+    const std::optional<uint32_t> number = shared_->beginRecording();
+    if (!number) return ACL_ERROR_RT_IPC_ERROR;
+    generation = *number;
+  }
   retain();
-  const uint32_t generation = recorded_.fetch_add(1) + 1;
   return stream->enqueue(&EventTasks::kRecord, new EventTasks::Payload{this, generation, -1});
 }
 
@@ -142,8 +162,8 @@ aclError Event::reset(Stream* stream) {
 }
 
 aclError Event::waitIn(Stream* stream, int32_t timeout_ms) {
-  const uint32_t generation = recorded_.load();
-  if (isReached(generation, completed_.load(std::memory_order_acquire))) return ACL_SUCCESS;
+  const uint32_t generation = state_->recorded.load();
+  if (isReached(generation, state_->completed.load(std::memory_order_acquire))) return ACL_SUCCESS;
   retain();
   pending_waits_.fetch_add(1);
   return stream->enqueue(&EventTasks::kWait, new EventTasks::Payload{this, generation, timeout_ms});
@@ -151,37 +171,55 @@ aclError Event::waitIn(Stream* stream, int32_t timeout_ms) {
 
 void Event::complete(uint32_t generation, uint64_t nanoseconds) noexcept {
   // Recordings in different streams may finish out of order: only move forward.
-  uint32_t reached = completed_.load();
-  do {
-    if (isReached(generation, reached)) return;
-    if (generation == recorded_.load()) nanoseconds_.store(nanoseconds);
-  } while (!completed_.compare_exchange_weak(reached, generation));
-  if (sleepers_.load() != 0) futexWake(completed_);
+  uint32_t reached = state_->completed.load();
+  bool moved = false;
+  while (!moved && !isReached(generation, reached)) {
+    if (generation == state_->recorded.load()) nanoseconds_.store(nanoseconds);
+    moved = state_->completed.compare_exchange_weak(reached, generation);
+  }
+  if (shared_ != nullptr) shared_->endRecording(generation);
+  if (moved && state_->sleepers.load() != 0) futexWake(state_->completed, INT_MAX, scope());
 }
 
-bool Event::isComplete() const noexcept { return isReached(recorded_.load(), completed_.load()); }
+bool Event::isComplete() const noexcept {
+  return isReached(state_->recorded.load(), state_->completed.load());
+}
 
-bool Event::waitFor(uint32_t generation, Deadline deadline, const Stream* waiting) noexcept {
-  const auto done = [&]() noexcept { return isReached(generation, completed_.load()); };
-  if (spinUntil(kEventSpin, done)) return true;
-  sleepers_.fetch_add(1);
-  bool reached = false;
+bool Event::isOrphaned() const noexcept {
+  return shared_ != nullptr && shared_->isOrphaned(state_->recorded.load());
+}
+
+Event::Wait Event::waitFor(uint32_t generation, Deadline deadline, const Stream* waiting) noexcept {
+  const auto done = [&]() noexcept { return isReached(generation, state_->completed.load()); };
+  if (spinUntil(kEventSpin, done)) return Wait::kReached;
+  state_->sleepers.fetch_add(1);
+  Wait result = Wait::kReached;
   for (;;) {
-    const uint32_t seen = completed_.load();
-    reached = isReached(generation, seen);
-    if (reached || (waiting != nullptr && waiting->isAborting())) {
-      reached = true;
+    const uint32_t seen = state_->completed.load();
+    if (isReached(generation, seen) || (waiting != nullptr && waiting->isAborting())) break;
+    if (deadline.passed()) {
+      result = Wait::kTimedOut;
       break;
     }
-    if (deadline.passed()) break;
-    futexWait(completed_, seen, deadline.left(kAbortCheck));
+    if (shared_ != nullptr && shared_->isOrphaned(generation)) {
+      result = Wait::kOrphaned;
+      break;
+    }
+    futexWait(state_->completed, seen, deadline.left(kAbortCheck), scope());
   }
-  sleepers_.fetch_sub(1);
-  return reached;
+  state_->sleepers.fetch_sub(1);
+  return result;
 }
 
 aclError Event::synchronize(Deadline deadline) noexcept {
-  if (waitFor(recorded_.load(), deadline, Stream::running())) return ACL_SUCCESS;
+  switch (waitFor(state_->recorded.load(), deadline, Stream::running())) {
+    case Wait::kReached:
+      return ACL_SUCCESS;
+    case Wait::kOrphaned:
+      return fail(ACL_ERROR_RT_IPC_ERROR, kOrphanText);
+    case Wait::kTimedOut:
+      break;
+  }
   return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "the event was not complete within the timeout");
 }
 
@@ -190,7 +228,7 @@ aclError Event::timestamp(uint64_t* nanoseconds) const noexcept {
     return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
                 "the event keeps no time: create it with ACL_EVENT_TIME_LINE");
   }
-  if (recorded_.load() == 0) {
+  if (state_->recorded.load() == 0) {
     return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the event has not been recorded");
   }
   if (!isComplete()) {

@@ -13,6 +13,7 @@
 #include "runtime/core/device.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/host_memory.h"
+#include "runtime/core/ipc_service.h"
 #include "runtime/core/platform.h"
 #include "runtime/core/process_registry.h"
 
@@ -47,6 +48,7 @@ void onForkInChild() noexcept {
   process_state.store(ProcessState::kForked);
   Context::setCurrent(nullptr);
   closeSegmentFilesInChild();
+  closeIpcServiceInChild();
   forgetRecordInChild();
 }
 

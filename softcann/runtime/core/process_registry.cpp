@@ -172,6 +172,10 @@ void withdrawProcess() noexcept {
   if (record == nullptr) return;
   unlink(own().path.c_str());
   close(own().fd);
+  guarded([] {
+    listDeviceUse();  // removes what killed processes have left
+    return ACL_SUCCESS;
+  });
   // The mapping stays: another thread may be publishing. It is a page or two.
 }
 

@@ -18,7 +18,7 @@ void registerDevice(int physical_device) noexcept;
 void unregisterDevice(int physical_device) noexcept;
 // Cheap: one store. `device` is the visible id.
 void publishMemoryUse(int device, size_t bytes) noexcept;
-// Removes this process's file.
+// Removes this process's file, and those of processes that were killed.
 void withdrawProcess() noexcept;
 // In a forked child: the file is the parent's.
 void forgetRecordInChild() noexcept;

@@ -53,18 +53,22 @@ class Deadline {
   Clock::time_point at_;
 };
 
+// Whose threads sleep at a futex: those of this process, or those of all that map it.
+enum class FutexScope : int { kProcess = FUTEX_PRIVATE_FLAG, kMachine = 0 };
+
 // Sleeps while `word` holds `expected`, at most `most`. May return early.
-inline void futexWait(std::atomic<uint32_t>& word, uint32_t expected,
-                      std::chrono::nanoseconds most) noexcept {
+inline void futexWait(std::atomic<uint32_t>& word, uint32_t expected, std::chrono::nanoseconds most,
+                      FutexScope scope = FutexScope::kProcess) noexcept {
   if (most.count() <= 0) return;
   timespec limit;
   limit.tv_sec = most.count() / 1'000'000'000;
   limit.tv_nsec = most.count() % 1'000'000'000;
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &limit, nullptr, 0);
+  syscall(SYS_futex, &word, FUTEX_WAIT | static_cast<int>(scope), expected, &limit, nullptr, 0);
 }
 
-inline void futexWake(std::atomic<uint32_t>& word, int count = INT_MAX) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+inline void futexWake(std::atomic<uint32_t>& word, int count = INT_MAX,
+                      FutexScope scope = FutexScope::kProcess) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE | static_cast<int>(scope), count, nullptr, nullptr, 0);
 }
 
 // Spins until ready() or the spin time is over; returns the last ready(). On machines with few

@@ -166,15 +166,6 @@ TEST_F(EventTest, MayBeDestroyedWhileItsTasksArePending) {
   EXPECT_OK(aclrtSynchronizeStream(other));
 }
 
-TEST_F(EventTest, EventsOfSeveralProcessesAreRefused) {
-  aclrtEvent shared = nullptr;
-  EXPECT_FAILS(aclrtCreateEventExWithFlag(&shared, ACL_EVENT_IPC), ACL_ERROR_API_NOT_SUPPORT,
-               "ACL_EVENT_IPC");
-  aclrtIpcEventHandle handle;
-  EXPECT_FAILS(aclrtIpcGetEventHandle(event, &handle), ACL_ERROR_API_NOT_SUPPORT,
-               "aclrtIpcGetEventHandle");
-}
-
 TEST_F(EventTest, ValueWaitFollowsValueWrite) {
   void* flag = nullptr;
   ASSERT_OK(aclrtMalloc(&flag, 8, ACL_MEM_MALLOC_HUGE_FIRST));
