@@ -95,6 +95,47 @@ def test_the_child_of_a_parent_without_a_device_may_start_one():
     assert codes == [0], errors
 
 
+def test_a_child_of_a_parent_without_a_device_gives_its_memory_back():
+    codes, errors = fork(
+        # The backend is loaded and an allocation has failed, but no device is in use.
+        "try:\n"
+        "    torch.npu.set_device(99)\n"
+        "except RuntimeError:\n"
+        "    pass\n"
+        "assert torch.npu.device_count() > 0",
+        ["assert torch.npu._is_in_bad_fork()"],
+    )
+    assert codes == [0], errors
+    codes, errors = fork(
+        "",
+        [
+            "for _ in range(3):\n"
+            "    x = torch.ones(1 << 20, device='npu'); h = torch.ones(9).pin_memory(); del x, h\n"
+            "torch.npu.synchronize()\n"
+            "assert torch.npu.memory_allocated() == 0\n"
+            "torch.npu.empty_cache()\n"
+            "assert torch.npu.memory_reserved() == 0"
+        ],
+    )
+    assert codes == [0], errors
+
+
+def test_a_grandchild_is_judged_by_its_own_parent():
+    codes, errors = fork(
+        "",
+        [
+            "x = torch.ones(4, device='npu')\n"
+            "child = os.fork()\n"
+            "if child == 0:\n"
+            "    del x\n"
+            "    os._exit(0 if torch.npu._is_in_bad_fork() else 5)\n"
+            "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
+            "assert x.cpu().eq(1).all() and not torch.npu._is_in_bad_fork()"
+        ],
+    )
+    assert codes == [0], errors
+
+
 def test_a_child_can_still_exit_normally():
     code = (
         "import os, sys, torch, torch_npu\n"

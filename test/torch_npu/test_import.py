@@ -98,6 +98,45 @@ import torch_npu
     assert "TORCH_DEVICE_BACKEND_AUTOLOAD=0" in message
 
 
+def test_device_of_another_package_is_refused(run_python) -> None:
+    code = """
+import torch
+torch.utils.rename_privateuse1_backend("other")
+import torch_npu
+"""
+    result = run_python(code)
+    assert result.returncode == 1
+    message = result.stderr.splitlines()[-1]
+    assert message.startswith("RuntimeError: The device 'other' of another package")
+    assert "uninstall 'softnpu'" in message
+    assert "TORCH_DEVICE_BACKEND_AUTOLOAD=0" in message
+
+
+def test_accelerator_that_is_not_available_is_no_obstacle(run_python) -> None:
+    code = """
+import torch
+def current_accelerator(check_available=False):
+    return None if check_available else torch.device("cuda")
+torch.accelerator.current_accelerator = current_accelerator
+import torch_npu
+print(torch_npu.__version__)
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_refusal_reaches_a_program_that_only_imports_torch(run_python, tmp_path) -> None:
+    metadata = tmp_path / "torch_npu-2.13.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_npu\nVersion: 2.13.0\n")
+    code = f"import sys; sys.path.append({str(tmp_path)!r}); import torch"
+    result = run_python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="1")
+    assert result.returncode == 1
+    assert "pip uninstall -y torch-npu softnpu" in result.stderr
+    result = run_python(code + "; print('on its own')", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    assert result.stdout.endswith("on its own\n"), result.stderr
+
+
 def test_official_distribution_beside_ours_is_refused(run_python, tmp_path) -> None:
     metadata = tmp_path / "torch_npu-2.13.0.dist-info"
     metadata.mkdir()

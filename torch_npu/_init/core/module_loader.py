@@ -15,7 +15,18 @@ _OWN_DISTRIBUTION = "softnpu"
 
 
 def refuse_second_accelerator() -> None:
-    """Raises `RuntimeError` where PyTorch already has another usable accelerator."""
+    """Raises `RuntimeError` where PyTorch already has another usable accelerator, or another
+    package's device in the place that ours takes.
+    """
+    private_name = torch._C._get_privateuse1_backend_name()
+    if private_name not in ("privateuseone", "npu"):
+        raise RuntimeError(
+            f"The device '{private_name}' of another package has taken the one place that PyTorch "
+            "has for a device of a package, and 'npu' needs it. To use npu, uninstall that package "
+            f"or import torch_npu without it; to use {private_name}, uninstall "
+            f"'{_OWN_DISTRIBUTION}'. With both installed, TORCH_DEVICE_BACKEND_AUTOLOAD=0 keeps "
+            "'import torch' from loading either, so that a program can import the one it wants."
+        )
     accelerator = torch.accelerator.current_accelerator(check_available=True)
     if accelerator is None or accelerator.type == "npu":
         return

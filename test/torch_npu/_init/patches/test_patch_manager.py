@@ -65,6 +65,56 @@ def test_failing_patch_names_itself(manager: type[PatchManager]) -> None:
     assert manager.list() == [("npu", "broken", False)]
 
 
+def test_failure_keeps_what_came_before_and_is_tried_again(manager: type[PatchManager]) -> None:
+    calls: list[str] = []
+    hook_is_there = False
+
+    @manager.register_patch("npu")
+    def first() -> None:
+        calls.append("first")
+
+    @manager.register_patch("npu")
+    def second() -> None:
+        if not hook_is_there:
+            raise AttributeError("no such hook")
+        calls.append("second")
+
+    @manager.register_patch("npu")
+    def third() -> None:
+        calls.append("third")
+
+    with pytest.raises(PatchError, match="'second'") as caught:
+        manager.apply("npu")
+    assert isinstance(caught.value.__cause__, AttributeError)
+    assert [applied for _, _, applied in manager.list()] == [True, False, False]
+    hook_is_there = True
+    manager.apply("npu")
+    assert calls == ["first", "second", "third"]
+
+
+def test_patch_that_registers_another_leaves_it_to_the_next_call(
+    manager: type[PatchManager],
+) -> None:
+    calls: list[str] = []
+
+    @manager.register_patch("npu")
+    def outer() -> None:
+        @manager.register_patch("npu")
+        def inner() -> None:
+            calls.append("inner")
+
+    manager.apply("npu")
+    assert manager.list() == [("npu", "outer", True), ("npu", "inner", False)]
+    manager.apply("npu")
+    assert calls == ["inner"]
+
+
+def test_registering_leaves_the_function_as_it_is(manager: type[PatchManager]) -> None:
+    def patch() -> None: ...
+
+    assert manager.register_patch("npu")(patch) is patch
+
+
 def test_name_is_taken_once_in_a_group(manager: type[PatchManager]) -> None:
     def patch() -> None: ...
 
