@@ -93,6 +93,7 @@ KINDS: dict[str, Kind] = {
     "int[]?": Kind("const aclIntArray*", "OptionalIntArray"),
     "float[]": Kind("const aclFloatArray*", "FloatArray"),
     "bool[]": Kind("const aclBoolArray*", "BoolArray"),
+    "bool[]?": Kind("const aclBoolArray*", "OptionalBoolArray"),
     "dtype": Kind("aclDataType", "DataType"),
     "str": Kind("const char*", "String"),
     "str!": Kind("char*", "String"),

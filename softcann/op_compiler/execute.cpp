@@ -1,18 +1,47 @@
-// aclopCompileAndExecute: looks the operator up and refuses what is not there.
+// aclopCompileAndExecute: an operator by its name, as a call of an aclnn function.
 #include <string>
 
-#include "acl/acl_op_compiler.h"
+#include "op_compiler/operators.h"
 #include "runtime/core/task.h"
+
+using namespace softcann;
 
 namespace {
 
-aclError notFound(const char* function, const char* type) {
+aclError execute(const char* function, const char* type, int inputs,
+                 const aclTensorDesc* const input_descs[], const aclDataBuffer* const* input_data,
+                 int outputs, const aclTensorDesc* const output_descs[],
+                 aclDataBuffer* const* output_data, aclrtStream stream) {
   if (type == nullptr) {
-    return softcann::fail(ACL_ERROR_INVALID_PARAM, std::string(function) + ": opType is null");
+    return fail(ACL_ERROR_INVALID_PARAM, std::string(function) + ": opType is null");
   }
-  return softcann::fail(ACL_ERROR_OP_NOT_FOUND, std::string(function) +
-                                                    ": softcann has no single operator " + type +
-                                                    "; use an aclnn function");
+  const SingleOperator* op = findOperator(type);
+  if (op == nullptr) {
+    return fail(ACL_ERROR_OP_NOT_FOUND, std::string(function) +
+                                            ": softcann has no single operator " + type +
+                                            "; use an aclnn function");
+  }
+  if ((inputs > 0 && (input_descs == nullptr || input_data == nullptr)) ||
+      (outputs > 0 && (output_descs == nullptr || output_data == nullptr))) {
+    return fail(ACL_ERROR_INVALID_PARAM,
+                std::string(function) + ": " + type + ": descriptions or buffers are null");
+  }
+  Operands operands;
+  for (int i = 0; i < inputs; ++i) {
+    const aclError code = operands.addInput(input_descs[i], input_data[i]);
+    if (code != ACL_SUCCESS) return code;
+  }
+  for (int i = 0; i < outputs; ++i) {
+    const aclError code = operands.addOutput(output_descs[i], output_data[i]);
+    if (code != ACL_SUCCESS) return code;
+  }
+  uint64_t workspace_size = 0;
+  aclOpExecutor* executor = nullptr;
+  if (const aclnnStatus code = op->prepare(operands, &workspace_size, &executor);
+      code != ACLNN_SUCCESS) {
+    return code;
+  }
+  return op->execute(nullptr, 0, executor, stream);
 }
 
 }  // namespace
@@ -20,17 +49,22 @@ aclError notFound(const char* function, const char* type) {
 extern "C" {
 
 ACL_FUNC_VISIBILITY aclError aclopCompileAndExecute(
-    const char* opType, int, const aclTensorDesc* const[], const aclDataBuffer* const[], int,
-    const aclTensorDesc* const[], aclDataBuffer* const[], const aclopAttr*, aclopEngineType,
-    aclopCompileType, const char*, aclrtStream) {
-  return notFound("aclopCompileAndExecute", opType);
+    const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
+    const aclDataBuffer* const inputs[], int numOutputs, const aclTensorDesc* const outputDesc[],
+    aclDataBuffer* const outputs[], const aclopAttr* /*attr*/, aclopEngineType /*engineType*/,
+    aclopCompileType /*compileFlag*/, const char* /*opPath*/, aclrtStream stream) {
+  return execute("aclopCompileAndExecute", opType, numInputs, inputDesc, inputs, numOutputs,
+                 outputDesc, outputs, stream);
 }
 
-ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(const char* opType, int, aclTensorDesc*[],
-                                                      aclDataBuffer*[], int, aclTensorDesc*[],
-                                                      aclDataBuffer*[], aclopAttr*, aclopEngineType,
-                                                      aclopCompileType, const char*, aclrtStream) {
-  return notFound("aclopCompileAndExecuteV2", opType);
+ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(
+    const char* opType, int numInputs, aclTensorDesc* inputDesc[], aclDataBuffer* inputs[],
+    int numOutputs, aclTensorDesc* outputDesc[], aclDataBuffer* outputs[], aclopAttr* /*attr*/,
+    aclopEngineType /*engineType*/, aclopCompileType /*compileFlag*/, const char* /*opPath*/,
+    aclrtStream stream) {
+  const aclError code = execute("aclopCompileAndExecuteV2", opType, numInputs, inputDesc, inputs,
+                                numOutputs, outputDesc, outputs, stream);
+  return code != ACL_SUCCESS ? code : aclrtSynchronizeStream(stream);
 }
 
 }  // extern "C"

@@ -88,13 +88,16 @@ def _serve(parents: Connection, connection: Connection, log: Path) -> None:
 class Runner:
     """Hands units to workers until all are done."""
 
-    def __init__(self, units: list[Unit], workers: int, timeout: float, folder: Path) -> None:
+    def __init__(
+        self, units: list[Unit], workers: int, timeout: float, folder: Path, fresh: bool = False
+    ) -> None:
         from torch.testing._internal.common_methods_invocations import op_db
 
         self._entries = op_db
         self._jobs = deque(Job(unit) for unit in units)
         self._count = len(units)
         self._timeout = timeout
+        self._fresh = fresh
         self._folder = folder
         self._log = folder / "workers.log"
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,6 +143,11 @@ class Runner:
             return
         assert worker.job is not None
         self._finish(worker.job, message)
+        if self._fresh and self._jobs:
+            worker.close()
+            fresh = Worker(self._log)
+            self._workers[self._workers.index(worker)] = fresh
+            worker = fresh
         self._give_next(worker)
 
     def _replace(self, worker: Worker, what: str) -> None:
@@ -198,7 +206,9 @@ def select(options: argparse.Namespace) -> list[Unit]:
         for kind in options.kinds:
             for dtype in _dtypes(supported, kind, options):
                 if kinds.applies(entry, kind, dtype):
-                    units.append(Unit(index, dtype, kind, options.device, options.samples))
+                    units.append(
+                        Unit(index, dtype, kind, options.device, options.samples, options.fresh)
+                    )
     return units
 
 
@@ -222,6 +232,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one sample")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "conformance")
     parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="a process for each entry and dtype, which ends at the first sample that fails: for"
+        " backends that are of no use after an error",
+    )
+    parser.add_argument(
         "--expected", type=Path, default=EXPECTED_FAILURES, help="the file of expected failures"
     )
     return parser.parse_args(arguments)
@@ -231,7 +247,7 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     torch.set_num_threads(1)
     start = time.monotonic()
-    runner = Runner(select(options), options.workers, options.timeout, options.out)
+    runner = Runner(select(options), options.workers, options.timeout, options.out, options.fresh)
     runner.run()
     report.write(options.out, runner.records, runner.fallbacks)
     print(report.summary(runner.records))

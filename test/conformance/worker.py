@@ -38,6 +38,7 @@ class Unit:
     kind: str
     device: str
     limit: int
+    until_failure: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,10 +54,12 @@ class Tally:
     """Sent when a unit is done: per route the samples, those that passed, and why one did not."""
 
     routes: dict[str, tuple[int, int, str]] = dataclasses.field(default_factory=dict)
+    failed: bool = False
     fallbacks: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def add(self, route: str, reason: str | None) -> None:
         count, passed, first = self.routes.get(route, (0, 0, ""))
+        self.failed = self.failed or reason is not None
         self.routes[route] = (count + 1, passed + (reason is None), first or reason or "")
 
 
@@ -91,6 +94,8 @@ def run_unit(unit: Unit, left_out: frozenset[int], connection: Connection) -> Ta
             if index in left_out:
                 continue
             _run_sample(entry, unit, index, arguments, connection, tally)
+            if tally.failed and unit.until_failure:
+                break
     except Exception as error:  # of the database: it could not make a sample
         print(f"{entry.full_name} {unit.dtype} {unit.kind}: {outcomes.short(error)}", flush=True)
     return tally

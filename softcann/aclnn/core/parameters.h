@@ -234,6 +234,17 @@ struct BoolArray {
   static at::ArrayRef<bool> lend(const Stored& stored, Frame&) { return stored; }
 };
 
+// An array that may be null (seen as empty).
+struct OptionalBoolArray {
+  const aclBoolArray* handle;
+  using Stored = c10::SmallVector<bool, 8>;
+  bool capture(Stored& stored) const {
+    if (handle != nullptr) stored = handle->values;
+    return true;
+  }
+  static at::ArrayRef<bool> lend(const Stored& stored, Frame&) { return stored; }
+};
+
 struct DataType {
   aclDataType value;
   using Stored = at::ScalarType;

@@ -1,0 +1,309 @@
+#include "aclnn/kernels/recurrent_layers.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <optional>
+
+namespace softcann::aclnn {
+
+namespace {
+
+// One layer's parameters in one direction.
+struct Cell {
+  Cell(const Tensors& params, const RecurrentLayers& shape, int64_t index)
+      : first(index * (shape.has_bias ? 4 : 2)),
+        weight_ih(params.at(first)),
+        weight_hh(params.at(first + 1)) {
+    if (shape.has_bias) {
+      bias_ih = params.at(first + 2);
+      bias_hh = params.at(first + 3);
+    }
+  }
+  int64_t first;
+  at::Tensor weight_ih;
+  at::Tensor weight_hh;
+  std::optional<at::Tensor> bias_ih;
+  std::optional<at::Tensor> bias_hh;
+};
+
+int64_t directions(const RecurrentLayers& shape) { return shape.bidirectional ? 2 : 1; }
+
+at::Tensor timeFirst(const at::Tensor& tensor, const RecurrentLayers& shape) {
+  return shape.batch_first ? tensor.transpose(0, 1) : tensor;
+}
+
+// The steps in the order in which direction 0 or 1 takes them.
+int64_t stepAt(int64_t i, int64_t steps, int64_t direction) {
+  return direction == 0 ? i : steps - 1 - i;
+}
+
+void keep(Tensors& list, int64_t index, const at::Tensor& value) {
+  if (!list.empty()) list.at(index).copy_(value.reshape(list.at(index).sizes()));
+}
+
+// The elements of a saved list, or an undefined tensor.
+at::Tensor steps(const Tensors& list, int64_t index, at::IntArrayRef shape) {
+  return list.at(index).reshape(shape);
+}
+
+// A layer's own input: the network's for the first, and for others the states of the layer below.
+at::Tensor inputOf(int64_t layer, const at::Tensor& input, const Tensors& hidden,
+                   const RecurrentLayers& shape) {
+  if (layer == 0) return input;
+  const int64_t below = (layer - 1) * directions(shape);
+  const int64_t time = input.size(0), batch = input.size(1);
+  Tensors parts;
+  for (int64_t direction = 0; direction < directions(shape); ++direction) {
+    parts.push_back(hidden.at(below + direction).reshape({time, batch, -1}));
+  }
+  return at::cat(parts, -1);
+}
+
+// What a step of the backward pass gives: gradients of the gates before activation, by the input's
+// and by the hidden state's share, and of the previous hidden state beside what the gates pass on.
+struct StepGradient {
+  at::Tensor input_gates;
+  at::Tensor hidden_gates;
+  at::Tensor hidden;
+};
+
+// The gradients of one layer and direction; `step` is called from the last step taken to the first.
+template <class Step>
+at::Tensor cellBackward(const Cell& cell, const at::Tensor& input, const at::Tensor& hidden,
+                        const at::Tensor& h0, const at::Tensor& grad_out, at::Tensor grad_h,
+                        int64_t direction, Tensors& grad_params, at::Tensor grad_h0, Step step) {
+  const int64_t time = input.size(0);
+  at::Tensor grad_input = at::zeros_like(input);
+  std::vector<at::Tensor> sums{at::zeros_like(cell.weight_ih), at::zeros_like(cell.weight_hh)};
+  if (cell.bias_ih) {
+    sums.push_back(at::zeros_like(*cell.bias_ih));
+    sums.push_back(at::zeros_like(*cell.bias_hh));
+  }
+  for (int64_t i = time; i-- > 0;) {
+    const int64_t t = stepAt(i, time, direction);
+    const at::Tensor before = i == 0 ? h0 : hidden[stepAt(i - 1, time, direction)];
+    if (grad_out.defined()) grad_h = grad_h.add(grad_out[t]);
+    const StepGradient gradient = step(t, i, before, grad_h);
+    grad_input[t].copy_(at::mm(gradient.input_gates, cell.weight_ih));
+    grad_h = at::mm(gradient.hidden_gates, cell.weight_hh).add_(gradient.hidden);
+    sums[0].add_(at::mm(gradient.input_gates.t(), input[t]));
+    sums[1].add_(at::mm(gradient.hidden_gates.t(), before));
+    if (cell.bias_ih) {
+      sums[2].add_(gradient.input_gates.sum(0));
+      sums[3].add_(gradient.hidden_gates.sum(0));
+    }
+  }
+  for (size_t i = 0; i < sums.size(); ++i) grad_params.at(cell.first + i).copy_(sums[i]);
+  grad_h0.copy_(grad_h);
+  return grad_input;
+}
+
+at::Tensor orZeros(const at::Tensor& tensor, const at::Tensor& like) {
+  return tensor.defined() ? tensor : at::zeros_like(like);
+}
+
+// Calls `backward(layer, direction, index, input, grad_out)` from the last layer to the first and
+// hands each layer's gradient down.
+template <class Backward>
+void layersBackward(const at::Tensor& input, const Tensors& hidden, const RecurrentLayers& shape,
+                    const at::Tensor& grad_out, at::Tensor& grad_input, Backward backward) {
+  const at::Tensor x = timeFirst(input, shape);
+  at::Tensor above = grad_out.defined() ? timeFirst(grad_out, shape) : grad_out;
+  for (int64_t layer = shape.layers; layer-- > 0;) {
+    const at::Tensor own = inputOf(layer, x, hidden, shape);
+    at::Tensor below = at::zeros_like(own);
+    for (int64_t direction = 0; direction < directions(shape); ++direction) {
+      const at::Tensor share =
+          above.defined() ? above.chunk(directions(shape), -1)[direction] : above;
+      below.add_(backward(direction, layer * directions(shape) + direction, own, share));
+    }
+    above = below;
+  }
+  timeFirst(grad_input, shape).copy_(above);
+}
+
+}  // namespace
+
+void lstm(const at::Tensor& input, const Tensors& params, const Tensors& states,
+          const RecurrentLayers& shape, at::Tensor& out, at::Tensor& hy, at::Tensor& cy,
+          LstmTrace trace) {
+  at::Tensor layer_input = timeFirst(input, shape);
+  const int64_t time = layer_input.size(0);
+  for (int64_t layer = 0; layer < shape.layers; ++layer) {
+    Tensors outputs;
+    for (int64_t direction = 0; direction < directions(shape); ++direction) {
+      const int64_t index = layer * directions(shape) + direction;
+      const Cell cell(params, shape, index);
+      const at::Tensor gates_in = at::linear(layer_input, cell.weight_ih, cell.bias_ih);
+      at::Tensor h = states.at(0)[index], c = states.at(1)[index];
+      Tensors i(time), j(time), f(time), o(time), hs(time), cs(time), ts(time);
+      for (int64_t n = 0; n < time; ++n) {
+        const int64_t t = stepAt(n, time, direction);
+        const auto gates = gates_in[t].add(at::linear(h, cell.weight_hh, cell.bias_hh)).chunk(4, 1);
+        i[t] = gates[0].sigmoid();
+        f[t] = gates[1].sigmoid();
+        j[t] = gates[2].tanh();
+        o[t] = gates[3].sigmoid();
+        c = f[t].mul(c).add(i[t].mul(j[t]));
+        ts[t] = c.tanh();
+        h = o[t].mul(ts[t]);
+        hs[t] = h;
+        cs[t] = c;
+      }
+      outputs.push_back(at::stack(hs));
+      keep(trace.input, index, at::stack(i));
+      keep(trace.candidate, index, at::stack(j));
+      keep(trace.forget, index, at::stack(f));
+      keep(trace.output, index, at::stack(o));
+      keep(trace.hidden, index, outputs.back());
+      keep(trace.cell, index, at::stack(cs));
+      keep(trace.activated_cell, index, at::stack(ts));
+      hy[index].copy_(h);
+      cy[index].copy_(c);
+    }
+    layer_input = at::cat(outputs, -1);
+  }
+  timeFirst(out, shape).copy_(layer_input);
+}
+
+void lstmBackward(const at::Tensor& input, const Tensors& states, const Tensors& params,
+                  const at::Tensor& grad_out, const at::Tensor& grad_hy, const at::Tensor& grad_cy,
+                  LstmTrace trace, const RecurrentLayers& shape, at::Tensor& grad_input,
+                  at::Tensor& grad_hx, at::Tensor& grad_cx, Tensors& grad_params) {
+  const at::Tensor &h0 = states.at(0), &c0 = states.at(1);
+  const at::Tensor last_h = orZeros(grad_hy, h0), last_c = orZeros(grad_cy, c0);
+  const auto backward = [&](int64_t direction, int64_t index, const at::Tensor& own,
+                            const at::Tensor& share) {
+    const Cell cell(params, shape, index);
+    const int64_t time = own.size(0), batch = own.size(1), size = cell.weight_hh.size(1);
+    const auto saved = [&](const Tensors& list) { return steps(list, index, {time, batch, size}); };
+    const at::Tensor i = saved(trace.input), j = saved(trace.candidate), f = saved(trace.forget),
+                     o = saved(trace.output), c = saved(trace.cell),
+                     tanh_c = saved(trace.activated_cell);
+    at::Tensor grad_c = last_c[index];
+    const auto step = [&](int64_t t, int64_t n, const at::Tensor&, const at::Tensor& grad_h) {
+      const at::Tensor before = n == 0 ? c0[index] : c[stepAt(n - 1, time, direction)];
+      const at::Tensor into_c = grad_c.add(grad_h.mul(o[t]).mul(tanh_c[t].square().neg().add(1)));
+      const at::Tensor gates = at::cat({into_c.mul(j[t]).mul(i[t]).mul(i[t].neg().add(1)),
+                                        into_c.mul(before).mul(f[t]).mul(f[t].neg().add(1)),
+                                        into_c.mul(i[t]).mul(j[t].square().neg().add(1)),
+                                        grad_h.mul(tanh_c[t]).mul(o[t]).mul(o[t].neg().add(1))},
+                                       1);
+      grad_c = into_c.mul(f[t]);
+      return StepGradient{gates, gates, at::zeros_like(grad_h)};
+    };
+    const at::Tensor below =
+        cellBackward(cell, own, saved(trace.hidden), h0[index], share, last_h[index], direction,
+                     grad_params, grad_hx[index], step);
+    grad_cx[index].copy_(grad_c);
+    return below;
+  };
+  layersBackward(input, trace.hidden, shape, grad_out, grad_input, backward);
+}
+
+void gru(const at::Tensor& input, const Tensors& params, const at::Tensor& hx,
+         const RecurrentLayers& shape, at::Tensor& out, at::Tensor& hy, GruTrace trace) {
+  at::Tensor layer_input = timeFirst(input, shape);
+  const int64_t time = layer_input.size(0);
+  for (int64_t layer = 0; layer < shape.layers; ++layer) {
+    Tensors outputs;
+    for (int64_t direction = 0; direction < directions(shape); ++direction) {
+      const int64_t index = layer * directions(shape) + direction;
+      const Cell cell(params, shape, index);
+      const at::Tensor gates_in = at::linear(layer_input, cell.weight_ih, cell.bias_ih);
+      at::Tensor h = hx[index];
+      Tensors r(time), z(time), n(time), hn(time), hs(time);
+      for (int64_t step = 0; step < time; ++step) {
+        const int64_t t = stepAt(step, time, direction);
+        const auto from_x = gates_in[t].chunk(3, 1);
+        const auto from_h = at::linear(h, cell.weight_hh, cell.bias_hh).chunk(3, 1);
+        r[t] = from_x[0].add(from_h[0]).sigmoid();
+        z[t] = from_x[1].add(from_h[1]).sigmoid();
+        hn[t] = from_h[2].contiguous();
+        n[t] = from_x[2].add(r[t].mul(hn[t])).tanh();
+        h = n[t].add(z[t].mul(h.sub(n[t])));
+        hs[t] = h;
+      }
+      outputs.push_back(at::stack(hs));
+      keep(trace.reset, index, at::stack(r));
+      keep(trace.update, index, at::stack(z));
+      keep(trace.candidate, index, at::stack(n));
+      keep(trace.hidden_share, index, at::stack(hn));
+      keep(trace.hidden, index, outputs.back());
+      hy[index].copy_(h);
+    }
+    layer_input = at::cat(outputs, -1);
+  }
+  timeFirst(out, shape).copy_(layer_input);
+}
+
+void gruBackward(const at::Tensor& input, const Tensors& params, const at::Tensor& hx,
+                 const at::Tensor& grad_out, const at::Tensor& grad_hy, GruTrace trace,
+                 const RecurrentLayers& shape, at::Tensor& grad_input, at::Tensor& grad_hx,
+                 Tensors& grad_params) {
+  const at::Tensor last_h = orZeros(grad_hy, hx);
+  const auto backward = [&](int64_t direction, int64_t index, const at::Tensor& own,
+                            const at::Tensor& share) {
+    const Cell cell(params, shape, index);
+    const int64_t time = own.size(0), batch = own.size(1), size = cell.weight_hh.size(1);
+    const auto saved = [&](const Tensors& list) { return steps(list, index, {time, batch, size}); };
+    const at::Tensor r = saved(trace.reset), z = saved(trace.update), n = saved(trace.candidate),
+                     hn = saved(trace.hidden_share);
+    const auto step = [&](int64_t t, int64_t, const at::Tensor& before, const at::Tensor& grad_h) {
+      const at::Tensor grad_n = grad_h.mul(z[t].neg().add(1)).mul(n[t].square().neg().add(1));
+      const at::Tensor grad_z = grad_h.mul(before.sub(n[t])).mul(z[t]).mul(z[t].neg().add(1));
+      const at::Tensor grad_r = grad_n.mul(hn[t]).mul(r[t]).mul(r[t].neg().add(1));
+      return StepGradient{at::cat({grad_r, grad_z, grad_n}, 1),
+                          at::cat({grad_r, grad_z, grad_n.mul(r[t])}, 1), grad_h.mul(z[t])};
+    };
+    return cellBackward(cell, own, saved(trace.hidden), hx[index], share, last_h[index], direction,
+                        grad_params, grad_hx[index], step);
+  };
+  layersBackward(input, trace.hidden, shape, grad_out, grad_input, backward);
+}
+
+namespace {
+
+constexpr RecurrentLayers kOneLayer{true, 1, false, false};
+
+// PyTorch's four parameters: the transposed halves of the weight, the bias, and no second one.
+Tensors separated(const at::Tensor& weight, const at::Tensor& bias, int64_t input_size) {
+  const int64_t hidden_size = weight.size(0) - input_size;
+  return {weight.narrow(0, 0, input_size).t(), weight.narrow(0, input_size, hidden_size).t(), bias,
+          at::zeros_like(bias)};
+}
+
+at::Tensor asLayer(const at::Tensor& state) {
+  return state.dim() == 2 ? state.unsqueeze(0) : state;
+}
+
+}  // namespace
+
+void dynamicRnn(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                const at::Tensor& hx, const at::Tensor& cx, at::Tensor& out, LstmTrace trace) {
+  at::Tensor hy = at::empty_like(asLayer(hx)), cy = at::empty_like(asLayer(cx));
+  lstm(input, separated(weight, bias, input.size(2)), {asLayer(hx), asLayer(cx)}, kOneLayer, out,
+       hy, cy, trace);
+}
+
+void dynamicRnnBackward(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                        const at::Tensor& hx, const at::Tensor& cx, const at::Tensor& grad_out,
+                        const at::Tensor& grad_hy, const at::Tensor& grad_cy, LstmTrace trace,
+                        at::Tensor& grad_weight, at::Tensor& grad_bias, at::Tensor& grad_input,
+                        at::Tensor& grad_hx, at::Tensor& grad_cx) {
+  const Tensors params = separated(weight, bias, input.size(2));
+  Tensors grads;
+  for (const at::Tensor& param : params) grads.push_back(at::empty_like(param));
+  at::Tensor before_h = asLayer(grad_hx), before_c = asLayer(grad_cx);
+  lstmBackward(input, {asLayer(hx), asLayer(cx)}, params, grad_out, asLayer(grad_hy),
+               asLayer(grad_cy), trace, kOneLayer, grad_input, before_h, before_c, grads);
+  grad_weight.copy_(at::cat({grads[0].t(), grads[1].t()}, 0));
+  grad_bias.copy_(grads[2]);
+}
+
+}  // namespace softcann::aclnn

@@ -1,0 +1,45 @@
+// The tensors of a single operator as aclnn's descriptors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "acl/acl_op_compiler.h"
+#include "aclnn/acl_meta.h"
+
+namespace softcann {
+
+// Owns its descriptors. A tensor in a private format counts as its origin shape: softcann keeps
+// every tensor's bytes in the order of that shape.
+class Operands {
+ public:
+  Operands() = default;
+  ~Operands();
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+
+  // Returns an error, with a message, for what cannot be described.
+  aclError addInput(const aclTensorDesc* desc, const aclDataBuffer* buffer);
+  aclError addOutput(const aclTensorDesc* desc, const aclDataBuffer* buffer);
+
+  // nullptr for an input that was left out or never given, which aclnn refuses by itself.
+  const aclTensor* input(size_t index) const { return at(inputs_, index); }
+  aclTensor* output(size_t index) const { return at(outputs_, index); }
+
+  // Some inputs or outputs as a list, which takes the descriptors over.
+  aclTensorList* takeInputs(const std::vector<size_t>& indices) { return take(inputs_, indices); }
+  aclTensorList* takeOutputs(const std::vector<size_t>& indices) { return take(outputs_, indices); }
+
+ private:
+  using Tensors = std::vector<aclTensor*>;
+  static aclTensor* at(const Tensors& tensors, size_t index) {
+    return index < tensors.size() ? tensors[index] : nullptr;
+  }
+  aclTensorList* take(Tensors& tensors, const std::vector<size_t>& indices);
+
+  Tensors inputs_;
+  Tensors outputs_;
+  std::vector<aclTensorList*> lists_;
+};
+
+}  // namespace softcann
