@@ -2,7 +2,7 @@
 # make test       C++ and Python tests        make bench   speed beside native CPU PyTorch
 # make test-full  the slow ones as well       make lint    formatting, ruff, mypy
 # make wheel      both wheels into dist/      make tidy    clang-tidy, slow
-# make docs       docs/operators.md from the operator table
+# make docs       docs/operators.md from the operator table, docs/api.md from the tests
 # make test-official   the official torch-npu wheel, unmodified, on softcann
 #
 # Each of them sets up what it needs, first of all .venv. Useful variables:
@@ -130,9 +130,10 @@ tidy: build
 	$(BIN)/python -m pip install -q -r requirements/tidy.txt
 	clang-tidy -p $(BUILD) --quiet $(CXX_SOURCES)
 
-# The page of all operators, after a change of the operator table.
-docs: $(INSTALLED)
+# The page of all operators, after a change of the operator table, and that of the public names.
+docs: products
 	TORCH_DEVICE_BACKEND_AUTOLOAD=0 $(BIN)/python -m operators.document
+	cd test && ../$(BIN)/python -m api.page
 
 # Distributions -------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import types
 from pathlib import Path
@@ -36,8 +37,12 @@ def is_python(name: str) -> bool:
     return not name.startswith(_KINDS)
 
 
+@functools.cache
 def find(name: str) -> Any:
-    """The object of that name. Raises `AttributeError` where there is none."""
+    """The object of that name. Raises `AttributeError` where there is none.
+
+    What was found stays alive, so that no other object gets its identity.
+    """
     found = _candidates(tuple(canonical(name).split(".")))
     if not found:
         raise AttributeError(name)

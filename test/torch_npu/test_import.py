@@ -40,6 +40,7 @@ print("same")
     assert result.stdout.endswith("same\n"), result.stderr
 
 
+@pytest.mark.covers("torch_npu.__file__", traced=False)
 def test_no_module_of_the_package_intercepts_methods() -> None:
     forbidden = re.compile(r"npu_intercept|unsupport_api|apply_npu_intercept_patch")
     sources = list(Path(torch_npu.__file__).parent.rglob("*.py"))

@@ -73,13 +73,11 @@ class Stream(_C._NPUStreamBase):
 
 
 class SyncLaunchStream(Stream):
-    """A stream whose work is launched in the caller. Made only where the backend can do so."""
+    """A stream whose work is handed to CANN in the calling thread, with no queue before it.
 
-    def __new__(cls, device: Device = None, priority: int = 0, **kwargs: Any) -> Self:
-        raise _unavailable(
-            "torch.npu.SyncLaunchStream",
-            "Set ASCEND_LAUNCH_BLOCKING=1 to run all work in the caller.",
-        )
+    Every stream here works so; the class is for programs that ask for it by name. To wait for each
+    operator besides, set ASCEND_LAUNCH_BLOCKING=1.
+    """
 
 
 class ExternalStream(Stream):

@@ -9,6 +9,7 @@ def _succeeds(result) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.covers("torch_npu.npu.init", "torch_npu.npu.is_initialized", traced=False)
 @pytest.mark.parametrize(
     "use",
     [

@@ -303,3 +303,21 @@ print("none")
 """
     result = run_python(code)
     assert result.stdout.endswith("none\n"), result.stderr
+
+
+def test_snapshot_is_read_by_pytorchs_memory_viewer() -> None:
+    from torch.cuda import _memory_viz
+
+    memory = npu.memory
+    memory._record_memory_history(stacks="python", max_entries=1000, clear_history=True)
+    try:
+        kept = torch.empty(3 * _MEBIBYTE, dtype=torch.uint8, device="npu")
+        del_me = torch.empty(5 * _MEBIBYTE, dtype=torch.uint8, device="npu")
+        del del_me
+        snapshot = memory._snapshot()
+    finally:
+        memory._record_memory_history(enabled=None)
+    assert "MiB" in _memory_viz.segsum(snapshot)
+    assert "alloc" in _memory_viz.trace(snapshot)
+    assert "snapshot" in _memory_viz.trace_plot(snapshot)
+    del kept

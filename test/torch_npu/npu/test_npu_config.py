@@ -127,6 +127,10 @@ def test_deterministic_level() -> None:
         npu.set_deterministic_level("high")
 
 
+@pytest.mark.covers(
+    "torch_npu.npu.enable_deterministic_with_backward",
+    "torch_npu.npu.disable_deterministic_with_backward",
+)
 def test_determinism_of_a_part_and_of_its_backward() -> None:
     seen: list[bool] = []
 

@@ -167,7 +167,19 @@ def test_data_preprocess_stream_is_refused_only_when_asked_for() -> None:
         stream.set_data_preprocess_stream(True)
 
 
-@pytest.mark.parametrize("name", ["SyncLaunchStream", "ExternalEvent"])
-def test_missing_kind_says_what_to_use(name: str) -> None:
-    with pytest.raises(NotImplementedError, match=name):
-        getattr(npu, name)()
+@pytest.mark.covers("torch_npu.npu.SyncLaunchStream")
+def test_stream_that_launches_in_the_caller() -> None:
+    stream = npu.SyncLaunchStream(priority=-1)
+    assert isinstance(stream, npu.Stream)
+    assert stream.priority == -1
+    with npu.stream(stream):
+        value = torch.ones(1000, device="npu") * 3
+    npu.current_stream().wait_stream(stream)
+    assert value.sum().item() == 3000
+    stream.synchronize()
+    assert stream.query()
+
+
+def test_missing_kind_says_what_to_use() -> None:
+    with pytest.raises(NotImplementedError, match="ExternalEvent"):
+        npu.ExternalEvent()
