@@ -16,6 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILD := build/cmake
 INSTALLED := $(VENV)/.installed
+ECOSYSTEM := $(VENV)/.ecosystem
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -38,6 +39,12 @@ $(INSTALLED): requirements/dev.txt pyproject.toml softcann/pyproject.toml
 	$(BIN)/python -m pip install -r requirements/dev.txt
 	$(call install-editable,./softcann,python/softcann)
 	$(call install-editable,.,torch_npu)
+	@touch $@
+
+# Libraries that only examples/ecosystem and its tests use. None may replace what dev.txt names.
+$(ECOSYSTEM): requirements/ecosystem.txt requirements/timm.txt $(INSTALLED)
+	$(BIN)/python -m pip install -c requirements/dev.txt -r requirements/ecosystem.txt
+	$(BIN)/python -m pip install --no-deps --upgrade --target $(VENV)/timm -r requirements/timm.txt
 	@touch $@
 
 # The packages are used from the source tree, where CMake puts the compiled parts; this writes only
@@ -69,7 +76,7 @@ test-full: PYTEST_MARKS := full or not full
 
 # Both suites run whatever the other says; either failing fails the target.
 test test-full: CONFIGURE := -DBUILD_TESTING=ON
-test test-full: gtest build
+test test-full: gtest $(ECOSYSTEM) build
 	@mkdir -p build/test; failed=; \
 	if grep -q add_test $(BUILD)/test/softcann/CTestTestfile.cmake; then \
 	  ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --no-tests=error || failed=1; \
@@ -85,7 +92,7 @@ test-cpp: CONFIGURE := -DBUILD_TESTING=ON
 test-cpp: gtest build
 	ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --no-tests=error
 
-test-python: products
+test-python: $(ECOSYSTEM) products
 	python -m pytest -m "not full" -n $(JOBS) $(PYTEST_ARGS)
 
 # The official wheel lies in a virtual environment of its own. Another version, on demand:
