@@ -10,7 +10,7 @@ import torchgen
 from torchgen import local
 from torchgen.api.types import NativeSignature
 from torchgen.gen import get_grouped_native_functions, parse_native_yaml
-from torchgen.model import NativeFunction, NativeFunctionsGroup, SchemaKind
+from torchgen.model import NativeFunction, NativeFunctionsGroup, SchemaKind, Variant
 
 INCLUDE = pathlib.Path(torchgen.__file__).parents[1] / "torch" / "include"
 
@@ -79,13 +79,35 @@ class Function:
         return f"ATen/ops/{self.native.root_name}_meta.h"
 
     @property
+    def composite(self) -> bool:
+        """Whether ATen's own kernel for every backend composes it of other operators."""
+        return bool(self.native.has_composite_kernel)
+
+    @property
+    def out_form(self) -> Function | None:
+        """The function that writes what this one returns, if there is one."""
+        return None if self.group is None else functions().get(str(self.group.out.func.name))
+
+    @property
+    def functional_form(self) -> Function | None:
+        """The function that returns new tensors where this one writes to given ones."""
+        if self.group is None:
+            return self if self.variant == "functional" and self.returns else None
+        return functions().get(str(self.group.functional.func.name))
+
+    def call(self, arguments: list[str]) -> str:
+        """A C++ call, by function or method as the operator has it."""
+        name = str(self.native.func.name.name)
+        if Variant.function in self.native.variants:
+            return f"at::{name}({', '.join(arguments)})"
+        return f"{arguments[0]}.{name}({', '.join(arguments[1:])})"
+
+    @property
     def out_kernel(self) -> str | None:
         """The C++ name of the out form of this operator, if it has one."""
         if self.variant == "out":
-            return f"at::{self.native.func.name.name.base}_out"
-        if self.group is None:
-            return None
-        return f"at::{self.group.out.func.name.name.base}_out"
+            return f"at::{self.native.func.name.name}_out"
+        return None if self.group is None else f"at::{self.group.out.func.name.name}_out"
 
 
 def type_name(schema_type: str) -> str:
@@ -114,13 +136,25 @@ def functions() -> dict[str, Function]:
     return result
 
 
-def variants(function: Function, wanted: tuple[str, ...]) -> list[Function]:
-    """The forms of a structured operator; any other function stands for itself alone."""
-    if not function.structured:
+def variants(
+    function: Function, wanted: tuple[str, ...] | None, listed: frozenset[str] = frozenset()
+) -> list[Function]:
+    """The forms that a table entry of this name registers: the wanted ones, or else as follows.
+
+    A structured operator stands for all of its forms. Any other functional one for itself and for
+    the forms that ATen would not compose of it, but for those that are ``listed`` themselves; an
+    in-place or out form stands for itself alone.
+    """
+    if function.group is None or not (function.structured or function.variant == "functional"):
         return [function]
-    assert function.group is not None
     forms = [functions()[str(native.func.name)] for native in function.group.functions()]
-    return [form for form in forms if form.variant in wanted and _is_form(form)]
+    forms = [form for form in forms if _is_form(form)]
+    if wanted is not None:
+        return [form for form in forms if form.variant in wanted]
+    if function.structured:
+        return forms
+    others = [form for form in forms if not form.composite and form.name not in listed]
+    return [function, *(form for form in others if form.name != function.name)]
 
 
 def _is_form(form: Function) -> bool:
@@ -132,7 +166,7 @@ def _is_form(form: Function) -> bool:
 def operator_header(cpp_name: str) -> str | None:
     """The per-operator header that declares ``at::<cpp_name>``, if torch has one."""
     candidates = [cpp_name, cpp_name.removesuffix("_outf"), cpp_name.removesuffix("_out")]
-    candidates += [c.rstrip("_") for c in candidates]
+    candidates += [c.rstrip("_") for c in candidates] + [c.strip("_") for c in candidates]
     for candidate in candidates:
         if (INCLUDE / "ATen" / "ops" / f"{candidate}.h").exists():
             return f"ATen/ops/{candidate}.h"

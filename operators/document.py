@@ -35,8 +35,8 @@ HEADER = """\
 """
 
 
-def aten_operators(row: Row) -> list[str]:
-    """The overloads that the row's registrations serve, a structured operator's forms included.
+def aten_operators(row: Row, listed: frozenset[str]) -> list[str]:
+    """The overloads that the row's registrations serve, forms that no entry names included.
 
     Operators that PyTorch does not have stand with their namespace.
     """
@@ -44,7 +44,7 @@ def aten_operators(row: Row) -> list[str]:
     for entry in row.aten:
         function = generate.lookup(row, entry)
         if isinstance(function, aten.Function):
-            names += [form.name for form in aten.variants(function, entry.variants)]
+            names += [form.name for form in aten.variants(function, entry.variants, listed)]
         else:
             names.append(f"{function.namespace}::{function.name}")
     return names
@@ -75,16 +75,18 @@ def _joined(texts: list[str]) -> list[str]:
     ]
 
 
-def line(row: Row) -> str:
-    return f"| `{row.function}` | {_code(aten_operators(row))} | {limits(row)} |\n"
+def line(row: Row, listed: frozenset[str]) -> str:
+    return f"| `{row.function}` | {_code(aten_operators(row, listed))} | {limits(row)} |\n"
 
 
 def page(rows: list[Row]) -> str:
     """The text of docs/operators.md."""
     text = INTRODUCTION
+    listed = generate.listed_operators(rows)
     for family in sorted({row.family for row in rows}):
         members = sorted((r for r in rows if r.family == family), key=lambda row: row.function)
-        text += f"\n## {family.capitalize()}\n{HEADER}{''.join(map(line, members))}"
+        lines = "".join(line(row, listed) for row in members)
+        text += f"\n## {family.capitalize()}\n{HEADER}{lines}"
     return text
 
 

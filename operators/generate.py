@@ -43,7 +43,12 @@ CONVERSIONS: dict[tuple[str, str], str] = {
     ("bool[]", "bool[]"): "{}",
     ("str", "str"): "{}",
     ("str", "str!"): "{}",
+    ("str?", "str?"): "{}",
     ("ScalarType", "dtype"): "{}",
+    ("ScalarType?", "dtype?"): "{}",
+    ("int?", "int?"): "optionalScalar({})",
+    ("float?", "double?"): "optionalScalar({})",
+    ("bool?", "bool?"): "optionalScalar({})",
     ("bool", "bool"): "static_cast<bool>({})",
 }
 CONVERSIONS |= {
@@ -82,9 +87,12 @@ def bind_inputs(row: Row, entry: AtenEntry, function: Function) -> dict[str, str
     if self_is_output(row, function):
         arguments = arguments[1:]
     bound: dict[str, str] = {}
-    # Placed already: an argument that is some parameter's whole expression, or whose namesake
-    # among the parameters has an expression.
-    placed = {*entry.args.values(), *(snake_case(name) for name in entry.args)}
+    # Placed already: an argument that is some parameter's whole expression, but for a default, or
+    # whose namesake among the parameters has an expression.
+    placed = {
+        *(re.sub(r"\.value_or\(.*\)$", "", text) for text in entry.args.values()),
+        *(snake_case(name) for name in entry.args),
+    }
     placed |= {*entry.refuse, *entry.ignore}
     unused = [a for a in arguments if a.name not in placed]
     for parameter in row.parameters:
@@ -197,16 +205,88 @@ def softcann_context(row: Row) -> dict[str, object]:
 # --- torch_npu: ATen registrations ----------------------------------------------------------
 
 
-def registrations(row: Row, by_function: dict[str, Row]) -> list[dict[str, object]]:
+def listed_operators(rows: list[Row]) -> frozenset[str]:
+    """ATen functions that have an entry of their own somewhere in the table."""
+    return frozenset(entry.op for row in rows for entry in row.aten)
+
+
+def registrations(
+    row: Row, by_function: dict[str, Row], listed: frozenset[str] = frozenset()
+) -> list[dict[str, object]]:
     result = []
     for entry in row.aten:
         found = lookup(row, entry)
         forms: list[Function] = [found]
         if isinstance(found, aten.Function):
-            forms = [*aten.variants(found, entry.variants)]
+            forms = [*aten.variants(found, entry.variants, listed)]
         for function in forms:
             result.append(registration(row, entry, function, by_function))
     return result
+
+
+def written_names(row: Row, entry: AtenEntry, function: Function) -> list[str]:
+    """What stands for the row's written parameters in the registration's body."""
+    where = f"table/{row.family}.yaml: {row.function}, {function.name}"
+    results = [p.name for p in row.outputs if p.name not in entry.args]
+    count = len(results)
+    if function.structured:
+        return [f"op.output({i})" for i in range(count)]
+    if function.variant == "inplace":
+        return [function.arguments[0].name] * count
+    if function.variant == "out" and not entry.custom and count:
+        if len(function.out_arguments) != count:
+            raise TableError(f"{where}: it has {function.out_arguments}, the row {results}")
+        return list(function.out_arguments)
+    if entry.outputs:
+        missing = [name for name in results if name not in entry.outputs]
+        if missing:
+            raise TableError(f"{where}: outputs says nothing of {missing}")
+        return results
+    if function.variant == "out" and len(function.out_arguments) == count:
+        return list(function.out_arguments)
+    if function.returns and count:
+        if not isinstance(function, aten.Function):
+            raise TableError(f"{where}: say in outputs how each is made")
+        if len(function.returns) != count:
+            raise TableError(f"{where}: it returns {len(function.returns)} results, not {results}")
+        return results
+    # foreach in-place: the list itself is written
+    return [function.arguments[0].name] * count
+
+
+def inference(entry: AtenEntry, function: Function) -> str | None:
+    """The call that infers the outputs on meta tensors, where nothing else says how they are.
+
+    An out form listed itself may be prepared by its `before`; an in-place one needs nothing.
+    """
+    if not isinstance(function, aten.Function) or function.structured or entry.outputs:
+        return None
+    functional = function.functional_form
+    if functional is None:
+        return None
+    if function.name == entry.op and (
+        function.variant == "inplace" or (function.variant == "out" and entry.before)
+    ):
+        return None
+    wrapped = {"Tensor", "Tensor?", "Tensor[]", "Tensor?[]"}
+    arguments = [
+        "std::nullopt"
+        if a.type == "Generator?"
+        else f"infer({a.name})"
+        if a.type in wrapped
+        else a.name
+        for a in functional.arguments
+    ]
+    return functional.call(arguments)
+
+
+def stored_from(entry: AtenEntry) -> str:
+    return aten.functions()[entry.op].identifier
+
+
+def returned(entry: AtenEntry, name: str, resized: set[str], alone: bool) -> str:
+    result = f"{name}.take()" if name in resized else name if alone else f"std::move({name})"
+    return f"{entry.results[name]}({result})" if name in entry.results else result
 
 
 def registration(
@@ -214,25 +294,13 @@ def registration(
 ) -> dict[str, object]:
     where = f"table/{row.family}.yaml: {row.function}, {function.name}"
     bound = bind_inputs(row, entry, function)
-    results = [p.name for p in row.outputs if p.name not in entry.args]
-    count = len(results)
-    if function.structured:
-        outputs = [f"op.output({i})" for i in range(count)]
-    elif function.variant == "inplace":
-        outputs = [function.arguments[0].name] * count
-    elif entry.outputs:
-        outputs = results
-        missing = [name for name in outputs if name not in entry.outputs]
-        if missing:
-            raise TableError(f"{where}: outputs says nothing of {missing}")
-    elif function.variant == "out" and len(function.out_arguments) == count:
-        outputs = list(function.out_arguments)
-    elif function.returns and count:
-        raise TableError(f"{where}: it is not structured; say in outputs how each is made")
-    else:  # foreach in-place: the list itself is written
-        outputs = [function.arguments[0].name] * count
-
+    outputs = written_names(row, entry, function)
+    inferred = inference(entry, function)
     resized = {p.name for p in row.outputs if p.type == "Tensor!~"}
+    # An out form of a result whose size depends on the data takes over the functional's.
+    stores = resized and function.variant == "out"
+    if stores and len(outputs) > 1:
+        raise TableError(f"{where}: several outputs of unknown size have no out form")
     calls = []
     for argument, other_name in entry.host_scalar.items():
         other = by_function.get("aclnn" + other_name)
@@ -254,10 +322,12 @@ def registration(
         "outputs": outputs,
         "resized": resized,
         "custom": custom_part(function, entry, where),
+        "stored_from": stored_from(entry) if stores else None,
         "results": list(entry.returns)
         if entry.returns is not None
-        else [f"{name}.take()" if name in resized else f"std::move({name})" for name in outputs],
+        else [returned(entry, name, resized, len(outputs) == 1) for name in outputs],
         "makers": [(p.name, entry.outputs[p.name]) for p in row.outputs if p.name in entry.outputs],
+        "inferred": inferred,
         "meta_arguments": ", ".join(
             f"asReference({a.name})" if a.type in ("Scalar?", "Tensor?") else a.name
             for a in function.arguments
@@ -267,8 +337,10 @@ def registration(
             (a.name for a in function.arguments if a.type == "Generator?"), "std::nullopt"
         ),
         "before": entry.before,
-        # at::meta has checked a structured operator's arguments already.
-        "launch": "launchChecked" if function.structured else "launch",
+        # PyTorch's meta functions have checked these arguments already.
+        "launch": "launchChecked"
+        if function.structured or (inferred is not None and function.variant == "functional")
+        else "launch",
         "host_calls": calls,
         "arguments": launch_arguments(row, bound, outputs),
     }
@@ -311,6 +383,7 @@ def registration_headers(row: Row, entries: list[dict[str, object]]) -> list[str
         for e in row.aten
         for text in (*e.args.values(), *e.outputs.values(), e.before, *(e.returns or ()))
     ]
+    texts += [str(entry["inferred"]) for entry in entries]
     return sorted(headers | set(headers_for(texts)))
 
 
@@ -339,6 +412,7 @@ def generate(output: pathlib.Path, table: pathlib.Path) -> None:
     rows = schema.load(table)
     by_function = {row.function: row for row in rows}
     names = {row.name for row in rows}
+    listed = listed_operators(rows)
     templates = environment()
     written: set[pathlib.Path] = set()
 
@@ -371,7 +445,7 @@ def generate(output: pathlib.Path, table: pathlib.Path) -> None:
             extra=extra,
             declared=declared,
         )
-        entries = [registrations(row, by_function) for row in members]
+        entries = [registrations(row, by_function, listed) for row in members]
         flat = [entry for group in entries for entry in group]
         if not flat:
             continue

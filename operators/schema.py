@@ -10,9 +10,15 @@ A row is one aclnn function::
 first phase in CANN's order. ``!`` marks what is written, ``?`` what may be null, ``~`` an output
 whose shape depends on the data. ``kernel`` is C++ over the parameters as ATen objects; left out,
 it is the ATen out variant of the first ``aten`` entry. ``check: pointers`` says that the kernel
-cannot run on meta tensors, so phase one checks no shapes. ``include`` names headers that the
-kernel needs beyond those of the ATen functions that it calls. ``limits`` is what CANN's document
-allows a call to have, checked in strict mode (`operators.limits`).
+cannot run on meta tensors, so phase one checks no shapes; ``check: untried``, that it goes where
+numbers in its arguments point (pivots), so phase one does not try its dtypes on zeros. ``include``
+names headers that the kernel needs beyond those of the ATen functions that it calls. ``limits`` is
+what CANN's document allows a call to have, checked in strict mode (`operators.limits`).
+
+A ``softcann`` row may also be an ATen function's bare name, ``softcann: special_entr``: parameters,
+kernel and ``aten`` entry then follow from ATen's signature, and the keys of an ``aten`` entry may
+stand in the row itself. ``foreach`` is short for a row on lists of tensors. derive.py writes both
+out.
 
 An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that name) and
 
@@ -22,17 +28,21 @@ An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that nam
     not a result;
 ``outputs``
     for operators that are not structured: how each output is made, by a function of
-    ``torch_npu::shapes`` or any expression that gives a tensor;
+    ``torch_npu::shapes`` or any expression that gives a tensor. Left out, PyTorch's meta function
+    of the operator infers them, which takes some 50 microseconds where that is Python;
 ``host_scalar``
     the aclnn function to call instead when the named argument is a Python number
     (``{other: Adds}``);
 ``random``
     how many random numbers the kernel draws: the generator's seed and offset are then passed as
     the parameters ``seed`` and ``offset``;
+``results``
+    the function that a result goes through before it is returned, such as a transposition;
 ``before``
     C++ statements before the call, such as the check or the resizing of an ``out``;
 ``variants``
-    of a structured operator, which of functional, inplace and out to register (default: all).
+    which of functional, inplace and out to register (default: all that ATen does not compose of
+    other operators and that no entry names itself).
 
 An ``npu`` entry is an operator that PyTorch does not have, given by its whole schema
 (``npu_swiglu(Tensor self, int dim=-1) -> Tensor``; ``atb::...`` for another namespace than
@@ -60,6 +70,7 @@ from typing import Any
 
 import yaml
 
+from operators import derive
 from operators.limits import LimitError, Limits
 from operators.limits import parse as parse_limits
 
@@ -94,8 +105,14 @@ KINDS: dict[str, Kind] = {
     "float[]": Kind("const aclFloatArray*", "FloatArray"),
     "bool[]": Kind("const aclBoolArray*", "BoolArray"),
     "bool[]?": Kind("const aclBoolArray*", "OptionalBoolArray"),
+    # numbers that may be missing: a null scalar
+    "int?": Kind("const aclScalar*", "OptionalNumber<int64_t>"),
+    "double?": Kind("const aclScalar*", "OptionalNumber<double>"),
+    "bool?": Kind("const aclScalar*", "OptionalNumber<bool>"),
     "dtype": Kind("aclDataType", "DataType"),
+    "dtype?": Kind("aclDataType", "OptionalDataType"),  # ACL_DT_UNDEFINED for none
     "str": Kind("const char*", "String"),
+    "str?": Kind("const char*", "OptionalString"),
     "str!": Kind("char*", "String"),
     "int": Kind("int64_t", "Value<int64_t>"),
     "int32": Kind("int32_t", "Value<int32_t>"),
@@ -138,8 +155,9 @@ class AtenEntry:
     op: str
     args: dict[str, str]
     outputs: dict[str, str]
+    results: dict[str, str]
     host_scalar: dict[str, str]
-    variants: tuple[str, ...]
+    variants: tuple[str, ...] | None
     random: str | None
     before: str
     custom: bool = False
@@ -179,7 +197,7 @@ class Row:
 _SIGNATURE = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
 _PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
 _ROW_KEYS = {"aclnn", "softcann", "aten", "npu", "kernel", "check", "include", "limits"}
-_ENTRY_KEYS = {"op", "args", "outputs", "host_scalar", "variants", "random", "before"}
+_ENTRY_KEYS = {"op", "args", "outputs", "results", "host_scalar", "variants", "random", "before"}
 _CUSTOM_KEYS = {"op", "args", "outputs", "random", "before", "backward", "returns", "meta"}
 _CUSTOM_KEYS |= {"refuse", "ignore"}
 _VARIANTS = ("functional", "inplace", "out")
@@ -218,20 +236,21 @@ def _parse_entry(
         )
     _check_keys(entry, _CUSTOM_KEYS if custom else _ENTRY_KEYS, f"{where}, {entry['op']}")
     names = {p.name for p in parameters}
-    for key in ("args", "outputs"):
+    for key in ("args", "outputs", "results"):
         for name in entry.get(key, {}):
             if name not in names:
                 raise TableError(
                     f"{where}, {entry['op']}: {key} names {name!r}, which is no parameter"
                 )
-    variants = tuple(entry.get("variants", _VARIANTS))
-    if not set(variants) <= set(_VARIANTS):
+    variants = tuple(entry["variants"]) if "variants" in entry else None
+    if variants is not None and not set(variants) <= set(_VARIANTS):
         raise TableError(f"{where}, {entry['op']}: variants are {_VARIANTS}, got {variants}")
     random = entry.get("random")
     return AtenEntry(
         op=entry["op"],
         args={k: str(v) for k, v in entry.get("args", {}).items()},
         outputs={k: str(v) for k, v in entry.get("outputs", {}).items()},
+        results=dict(entry.get("results", {})),
         host_scalar=dict(entry.get("host_scalar", {})),
         variants=variants,
         random=None if random is None else str(random),
@@ -263,14 +282,18 @@ def _entries(raw: dict[str, Any], key: str) -> list[Any]:
 
 def parse_row(raw: dict[str, Any], family: str) -> Row:
     where = f"table/{family}.yaml: {raw.get('aclnn', raw.get('softcann', raw))}"
+    try:
+        raw = derive.expand(raw)
+    except derive.DerivationError as error:
+        raise TableError(f"{where}: {error}") from error
     _check_keys(raw, _ROW_KEYS, where)
     if ("aclnn" in raw) == ("softcann" in raw):
         raise TableError(f"{where}: a row has either 'aclnn' or 'softcann'")
     prefix = "aclnn" if "aclnn" in raw else "softcann"
     name, parameters = parse_signature(raw[prefix], where)
     check = raw.get("check", "kernel")
-    if check not in ("kernel", "pointers"):
-        raise TableError(f"{where}: check is 'kernel' or 'pointers', got {check!r}")
+    if check not in ("kernel", "pointers", "untried"):
+        raise TableError(f"{where}: check is 'kernel', 'pointers' or 'untried', got {check!r}")
     entries = [(entry, False) for entry in _entries(raw, "aten")]
     entries += [(entry, True) for entry in _entries(raw, "npu")]
     include = raw.get("include", [])

@@ -49,6 +49,12 @@ def test_the_default_kernel_is_the_out_form_of_the_aten_operator(tmp_path):
     assert "#include <ATen/ops/add.h>" in text
 
 
+def test_phase_one_does_not_try_a_kernel_that_follows_numbers_in_its_arguments(tmp_path):
+    output = make(tmp_path, "- {softcann: linalg_lu_solve, check: untried}")
+    text = (output / "softcann" / "family.cpp").read_text()
+    assert '"softcannLinalgLuSolve", Check::kUntried)' in text
+
+
 def test_a_python_number_takes_the_scalar_function(tmp_path):
     text = backend(
         make(
@@ -93,6 +99,70 @@ def test_random_operators_pass_seed_and_offset_of_their_generator(tmp_path):
     assert "random.seed, random.offset" in text
 
 
+def test_outputs_that_no_row_describes_are_inferred_by_the_operators_meta_function(tmp_path):
+    text = backend(make(tmp_path, "- softcann: _cdist_forward"))
+    assert "inferred = at::_cdist_forward(infer(x1), infer(x2), p, compute_mode);" in text
+    assert "auto out = infer.output(inferred);" in text
+
+
+def test_the_forms_that_aten_does_not_compose_are_registered_with_the_functional_one(tmp_path):
+    text = backend(make(tmp_path, "- softcann: addbmm"))
+    assert "infer.checkInplace(self, inferred);" in text
+    assert "infer.resize(out, inferred);" in text
+    for name in ("addbmm", "addbmm_", "addbmm.out"):
+        assert f'm.impl("{name}"' in text
+    assert 'm.impl("vdot.out"' not in backend(make(tmp_path, "- softcann: vdot"))
+
+
+def test_a_form_with_an_entry_of_its_own_is_registered_once(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: Relu(Tensor self, Tensor! out)
+              kernel: at::clamp_min_out(out, self, 0)
+              aten:
+                - {op: hardswish, outputs: {out: "shapes::like(self)"}}
+                - {op: hardswish.out, before: "resizeTo(out, self.sizes())"}
+            """,
+        )
+    )
+    assert text.count('m.impl("hardswish.out"') == 1
+    assert "resizeTo(out, self.sizes());" in text
+
+
+def test_the_out_form_of_a_result_of_unknown_size_takes_over_the_functional_ones(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: NonzeroV2(Tensor self, Tensor!~ out)
+              kernel: out.assign(at::nonzero(self).t())
+              aten:
+                - op: nonzero
+                  outputs: {out: "shapes::sized({self.dim(), self.numel()}, self, at::kLong)"}
+                  results: {out: shapes::transposed}
+            """,
+        )
+    )
+    assert "return shapes::transposed(out.take());" in text
+    assert "storeResult(out, nonzero(self));\n  return out;" in text
+
+
+def test_a_default_places_the_argument_that_it_is_the_default_of(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: Norm(Tensor self, Scalar pScalar, int[] dim, bool keepdim, Tensor! out)
+              kernel: at::norm_out(out, self, pScalar, dim, keepdim)
+              aten: [{op: norm.ScalarOpt_dim, args: {pScalar: p.value_or(2)}}]
+            """,
+        )
+    )
+    assert "launchChecked(aclnnNorm, self, p.value_or(2), dim, " in text
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -112,8 +182,12 @@ def test_random_operators_pass_seed_and_offset_of_their_generator(tmp_path):
         ("{aclnn: 'Foo(int self, Tensor! out)', aten: [exp]}", "no rule turns"),
         ("{aclnn: 'Foo(Tensor self, Tensor! out)'}", "needs a kernel"),
         (
-            "{aclnn: 'Foo(Tensor self, Tensor! out)', kernel: x, aten: [abs]}",
-            "say in outputs how each is made",
+            "{aclnn: 'Foo(Tensor self, Tensor! a, Tensor! b)', kernel: x, aten: [abs]}",
+            "returns 1 results",
+        ),
+        (
+            "{aclnn: 'Foo(Tensor self, Tensor! a, Tensor!~ b)', kernel: x, aten: [geqrf.a]}",
+            "several outputs of unknown size have no out form",
         ),
     ],
 )

@@ -43,6 +43,34 @@ def test_a_function_that_cann_lacks_has_the_prefix_softcann(tmp_path):
     assert row.function == "softcannFoo"
 
 
+def test_an_aten_function_by_its_bare_name_stands_for_the_whole_row(tmp_path):
+    (row,) = rows(tmp_path, "- {softcann: linalg_eig, check: pointers}")
+    assert row.function == "softcannLinalgEig"
+    assert [p.name for p in row.parameters] == ["self", "eigenvalues", "eigenvectors"]
+    assert row.kernel == "at::linalg_eig_out(eigenvalues, eigenvectors, self)"
+    assert row.check == "pointers"
+    assert [entry.op for entry in row.aten] == ["linalg_eig"]
+
+
+def test_missing_numbers_of_a_derived_row_are_null_scalars(tmp_path):
+    (row,) = rows(tmp_path, "- softcann: _cdist_forward")
+    assert [(p.type, p.c_type) for p in row.parameters] == [
+        ("Tensor", "const aclTensor*"),
+        ("Tensor", "const aclTensor*"),
+        ("double", "double"),
+        ("int?", "const aclScalar*"),
+        ("Tensor!", "aclTensor*"),
+    ]
+
+
+def test_a_derived_row_without_an_out_form_copies_the_results(tmp_path):
+    (row,) = rows(tmp_path, "- softcann: _prelu_kernel_backward")
+    assert row.kernel == (
+        "const auto results = at::_prelu_kernel_backward(grad_output, self, weight);"
+        " out0.copy_(std::get<0>(results)); out1.copy_(std::get<1>(results))"
+    )
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -54,6 +82,9 @@ def test_a_function_that_cann_lacks_has_the_prefix_softcann(tmp_path):
         ("{aclnn: 'Foo(Tensor self)', aten: [{op: abs, args: {other: x}}]}", "'other'"),
         ("{aclnn: 'Foo(Tensor self)', aten: [{args: {self: x}}]}", "'op'"),
         ("{aclnn: 'Foo(Tensor self)', aten: [{op: abs, variants: [inward]}]}", "inward"),
+        ("{softcann: no_such_operator}", "ATen has no 'no_such_operator'"),
+        ("{softcann: histogram.bin_ct}", "float[]? range"),
+        ("{softcann: relu_}", "does not return new tensors"),
     ],
 )
 def test_a_malformed_row_is_refused_with_its_place_and_reason(tmp_path, row, reason):

@@ -19,6 +19,7 @@ namespace softcann::aclnn {
 enum class Check {
   kByKernel,  // the kernel runs on meta tensors
   kPointers,  // the kernel cannot: nulls are found in phase one, the rest when it runs
+  kUntried,   // as kByKernel; no trial, for the kernel goes where numbers in its arguments point
 };
 
 // The static description of an aclnn function.
@@ -43,8 +44,10 @@ void freeExecutor(void* memory, size_t bytes) noexcept;
 bool& argumentsChecked() noexcept;
 
 inline bool needsCheck(const Operator& op) {
-  return op.check == Check::kByKernel && !argumentsChecked();
+  return op.check != Check::kPointers && !argumentsChecked();
 }
+// Whether phase one may run the kernel on zeros.
+inline bool mayTry(const Operator& op) { return op.check != Check::kUntried; }
 
 class Signature;
 class TypeSignature;

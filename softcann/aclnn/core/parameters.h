@@ -175,6 +175,18 @@ struct OptionalScalar {
   static const Stored& lend(const Stored& stored, Frame&) { return stored; }
 };
 
+// A number that may be missing, as a scalar that may be null.
+template <class T>
+struct OptionalNumber {
+  const aclScalar* handle;
+  using Stored = std::optional<T>;
+  bool capture(Stored& stored) const {
+    if (handle != nullptr) stored = handle->value.to<T>();
+    return true;
+  }
+  static Stored lend(const Stored& stored, Frame&) { return stored; }
+};
+
 struct ScalarList {
   const aclScalarList* handle;
   using Stored = std::vector<at::Scalar>;
@@ -257,6 +269,17 @@ struct DataType {
   static at::ScalarType lend(const Stored& stored, Frame&) { return stored; }
 };
 
+// ACL_DT_UNDEFINED is a missing type.
+struct OptionalDataType {
+  aclDataType value;
+  using Stored = std::optional<at::ScalarType>;
+  bool capture(Stored& stored) const {
+    if (value != ACL_DT_UNDEFINED) stored = toScalarType(value);
+    return value == ACL_DT_UNDEFINED || stored.has_value();
+  }
+  static Stored lend(const Stored& stored, Frame&) { return stored; }
+};
+
 // A string may be null: the kernel sees an empty one.
 struct String {
   const char* value;
@@ -266,6 +289,16 @@ struct String {
     return true;
   }
   static std::string_view lend(const Stored& stored, Frame&) { return stored; }
+};
+
+struct OptionalString {
+  const char* value;
+  using Stored = std::optional<std::string>;
+  bool capture(Stored& stored) const {
+    if (value != nullptr) stored = value;
+    return true;
+  }
+  static std::optional<std::string_view> lend(const Stored& stored, Frame&) { return stored; }
 };
 
 template <class T>

@@ -98,7 +98,7 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
     status = checkShapes(*made, summarise(Signature(&op)));
   }
   if (const TypeSignature types = summarise(TypeSignature(&op));
-      status == ACLNN_SUCCESS && !typesTried(types)) {
+      status == ACLNN_SUCCESS && mayTry(op) && !typesTried(types)) {
     status = tryTypes(*made, types, summarise(CallSize()));
   }
   if (status != ACLNN_SUCCESS) {

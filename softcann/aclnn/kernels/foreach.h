@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/pow.h>
 
 #include <vector>
 
@@ -31,6 +32,13 @@ inline void normEach(const std::vector<at::Tensor>& from, const at::Scalar& ord,
   for (size_t i = 0; i < from.size(); ++i) {
     at::linalg_vector_norm_out(out[i], from[i], ord, at::OptionalIntArrayRef{}, false,
                                out[i].scalar_type());
+  }
+}
+
+inline void powEach(const at::Scalar& base, const std::vector<at::Tensor>& exponents,
+                    std::vector<at::Tensor>& out) {
+  for (size_t i = 0; i < exponents.size(); ++i) {
+    at::pow_out(out[i], base, exponents[i]);
   }
 }
 

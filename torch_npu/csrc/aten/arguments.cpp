@@ -4,10 +4,17 @@
 #include <ATen/Dispatch.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/min.h>
+#include <ATen/ops/range.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/sum.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "torch_npu/csrc/aten/structured.h"
 
 namespace torch_npu {
 
@@ -23,6 +30,11 @@ std::vector<int64_t> orAllDims(at::OptionalIntArrayRef dims, const at::Tensor& t
 
 std::vector<int64_t> optionalArray(std::optional<int64_t> value) {
   return value ? std::vector<int64_t>{*value} : std::vector<int64_t>{};
+}
+
+std::vector<at::Scalar> numberList(std::optional<at::ArrayRef<double>> numbers) {
+  return numbers ? std::vector<at::Scalar>(numbers->begin(), numbers->end())
+                 : std::vector<at::Scalar>();
 }
 
 int64_t roundingModeNumber(std::optional<std::string_view> mode) {
@@ -44,15 +56,26 @@ int64_t scatterReduceNumber(std::string_view reduce) {
   return reduce == "add" ? 1 : 2;
 }
 
+int64_t divisorNumber(std::optional<int64_t> divisor) {
+  TORCH_CHECK(!divisor.has_value() || *divisor != 0, "divisor must be not zero");
+  return divisor.value_or(0);
+}
+
+int64_t qrModeNumber(std::string_view mode) {
+  if (mode == "reduced") {
+    return 0;
+  }
+  return mode == "complete" ? 1 : 2;  // at::meta has refused what is neither of these nor "r"
+}
+
 int64_t geluNumber(std::string_view approximate) {
   TORCH_CHECK(approximate == "none" || approximate == "tanh",
               "approximate argument must be either none or tanh.");
   return approximate == "tanh" ? 1 : 0;
 }
 
-int64_t divisorNumber(std::optional<int64_t> divisor) {
-  TORCH_CHECK(!divisor.has_value() || *divisor != 0, "divisor must be not zero");
-  return divisor.value_or(0);
+at::Tensor onDevice(const at::Tensor& tensor, const at::Tensor& self) {
+  return tensor.device().is_cpu() ? tensor.to(self.device()) : tensor;
 }
 
 c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::Tensor>>& indices,
@@ -66,11 +89,12 @@ c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::
   return result;
 }
 
-void resizeTo(at::Tensor& out, at::IntArrayRef sizes) { at::native::resize_output(out, sizes); }
-
-void resizeLike(at::Tensor& out, const at::Tensor& tensor) {
-  at::native::resize_output(out, tensor.sizes());
+void resizeTo(at::Tensor& out, at::IntArrayRef sizes) {
+  checkWritable(out);
+  at::native::resize_output(out, sizes);
 }
+
+void resizeLike(at::Tensor& out, const at::Tensor& tensor) { resizeTo(out, tensor.sizes()); }
 
 int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                      const at::Tensor& out) {
@@ -101,6 +125,36 @@ std::array<int64_t, 2> eyeSizes(int64_t n, int64_t m) {
   TORCH_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
   TORCH_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
   return {n, m};
+}
+
+int64_t rangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                    const at::Tensor& out) {
+  at::Tensor meta = at::empty({0}, out.options().device(at::kMeta));
+  return at::range_out(meta, start, end, step).numel();
+}
+
+int64_t triangleSize(int64_t rows, int64_t columns, int64_t diagonal) {
+  TORCH_CHECK(rows >= 0, "row must be non-negative, got", rows);
+  TORCH_CHECK(columns >= 0, "col must be non-negative, got", columns);
+  int64_t size = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    size += std::clamp<int64_t>(row + diagonal + 1, 0, columns);
+  }
+  return size;
+}
+
+int64_t repeatedLength(const at::Tensor& repeats, std::optional<int64_t> output_size) {
+  TORCH_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
+  TORCH_CHECK(repeats.scalar_type() == at::kLong || repeats.scalar_type() == at::kInt,
+              "repeats has to be Long or Int tensor");
+  if (output_size.has_value()) {
+    return *output_size;
+  }
+  if (repeats.numel() == 0) {
+    return 0;
+  }
+  TORCH_CHECK(at::min(repeats).item<int64_t>() >= 0, "repeats can not be negative");
+  return at::sum(repeats).item<int64_t>();
 }
 
 int64_t checkedSteps(int64_t steps) {
@@ -156,6 +210,10 @@ void checkBatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& we
   checkChannels("running_var", running_var, channels);
 }
 
+void checkChannels(const at::Tensor& input) {
+  TORCH_CHECK(input.dim() >= 2, "batch_norm: expected at least 2 dimensions, got ", input.dim());
+}
+
 void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
                     const std::optional<at::Tensor>& weight,
                     const std::optional<at::Tensor>& bias) {
@@ -183,6 +241,10 @@ void checkNotEmpty(const char* name, const at::Tensor& self) {
 void checkVectors(const char* name, const at::Tensor& vec1, const at::Tensor& vec2) {
   TORCH_CHECK(vec1.dim() == 1 && vec2.dim() == 1, name, ": Expected 1-D argument vec1 and vec2, ",
               "but got ", vec1.dim(), "-D and ", vec2.dim(), "-D");
+}
+
+void checkMatrix(const char* name, const at::Tensor& self) {
+  TORCH_CHECK(self.dim() == 2, name, ": expected a matrix, but got tensor with dim ", self.dim());
 }
 
 void checkMask(const at::Tensor& mask) {
@@ -243,6 +305,24 @@ void checkExponential(const at::Tensor& self, double lambd) {
               "Exponential distribution is a continuous probability distribution. dtype must be a "
               "floating point but you specified ",
               self.scalar_type());
+}
+
+void checkGeometric(double p) {
+  TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
+}
+
+void checkCauchy(const at::Tensor& self, double sigma) {
+  TORCH_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
+              "Cauchy distribution is a continuous probability distribution. dtype must be a "
+              "floating point but you specified ",
+              self.scalar_type());
+}
+
+void checkLogNormal(const at::Tensor& self, double std) {
+  TORCH_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()),
+                              "\"log_normal_cpu\" not implemented for '", self.scalar_type(), "'");
 }
 
 void checkProbability(double p) {

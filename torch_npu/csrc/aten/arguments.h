@@ -22,15 +22,26 @@ std::vector<int64_t> orAllDims(at::OptionalIntArrayRef dims, const at::Tensor& t
 // No or one element, for a parameter that may be missing.
 std::vector<int64_t> optionalArray(std::optional<int64_t> value);
 
+// A number that may be missing, for a scalar that may be null.
+template <class T>
+std::optional<at::Scalar> optionalScalar(std::optional<T> value) {
+  return value ? std::optional<at::Scalar>(*value) : std::nullopt;
+}
+
+// Numbers for a list of scalars; none for none.
+std::vector<at::Scalar> numberList(std::optional<at::ArrayRef<double>> numbers);
+
 // CANN's numbers for modes that ATen spells out.
 int64_t roundingModeNumber(std::optional<std::string_view> mode);
 int64_t scatterReduceNumber(std::string_view reduce);
 int64_t divisorNumber(std::optional<int64_t> divisor);
+int64_t qrModeNumber(std::string_view mode);
 int64_t geluNumber(std::string_view approximate);
 
 // Index tensors on the CPU may index an npu tensor; they are copied to its device.
 c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::Tensor>>& indices,
                                               const at::Tensor& self);
+at::Tensor onDevice(const at::Tensor& tensor, const at::Tensor& self);
 
 // `out` arguments of operators that are not structured.
 void resizeTo(at::Tensor& out, at::IntArrayRef sizes);
@@ -39,8 +50,15 @@ void resizeLike(at::Tensor& out, const at::Tensor& tensor);
 int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                      const at::Tensor& out);
 std::array<int64_t, 2> eyeSizes(int64_t n, int64_t m);
+int64_t rangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                    const at::Tensor& out);
 int64_t checkedSteps(int64_t steps);
 int64_t checkedRandperm(int64_t n, const at::Tensor& out);
+
+// How many elements of a rows x columns matrix lie on or below a diagonal.
+int64_t triangleSize(int64_t rows, int64_t columns, int64_t diagonal);
+// What repeat_interleave's repeats add up to, if the caller does not say. Waits for the device.
+int64_t repeatedLength(const at::Tensor& repeats, std::optional<int64_t> output_size);
 
 // The checks that PyTorch makes before a kernel whose arguments CANN cannot judge.
 void checkNoHalfToFloat(const char* name, bool half_to_float);
@@ -49,10 +67,12 @@ void checkBatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& we
                     const std::optional<at::Tensor>& bias,
                     const std::optional<at::Tensor>& running_mean,
                     const std::optional<at::Tensor>& running_var, bool training);
+void checkChannels(const at::Tensor& input);
 void checkLayerNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
                     const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias);
 void checkNotEmpty(const char* name, const at::Tensor& self);
 void checkVectors(const char* name, const at::Tensor& vec1, const at::Tensor& vec2);
+void checkMatrix(const char* name, const at::Tensor& self);
 void checkMask(const at::Tensor& mask);
 void checkExpands(const at::Tensor& self, at::IntArrayRef sizes);
 void checkMaskedFill(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
@@ -61,6 +81,9 @@ void checkNormal(const at::Tensor& self, double std);
 void checkUniform(const at::Tensor& self, double from, double to);
 void checkRandom(const at::Tensor& self, int64_t from, std::optional<int64_t> to);
 void checkExponential(const at::Tensor& self, double lambd);
+void checkGeometric(double p);
+void checkCauchy(const at::Tensor& self, double sigma);
+void checkLogNormal(const at::Tensor& self, double std);
 void checkProbability(double p);
 void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement);
 

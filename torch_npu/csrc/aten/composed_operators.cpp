@@ -13,6 +13,11 @@
 #include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_native.h>
 #include <ATen/ops/_sparse_coo_tensor_with_dims_native.h>
 #include <ATen/ops/_to_copy_native.h>
+#include <ATen/ops/_to_sparse_bsc_native.h>
+#include <ATen/ops/_to_sparse_bsr_native.h>
+#include <ATen/ops/_to_sparse_csc_native.h>
+#include <ATen/ops/_to_sparse_csr_native.h>
+#include <ATen/ops/_to_sparse_native.h>
 #include <ATen/ops/_values_native.h>
 #include <ATen/ops/alias_native.h>
 #include <ATen/ops/ccol_indices_native.h>
@@ -63,6 +68,19 @@ at::Tensor copyQuantizedFrom(const at::Tensor& self, const at::Tensor& dst, bool
 }
 
 }  // namespace
+
+// From dense tensors: composed of operators that have npu kernels.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  using BySparseDim = at::Tensor(const at::Tensor&, int64_t);
+  using ByLayout = at::Tensor(const at::Tensor&, std::optional<at::Layout>, at::OptionalIntArrayRef,
+                              std::optional<int64_t>);
+  m.impl("_to_sparse.sparse_dim", static_cast<BySparseDim*>(at::native::dense_to_sparse));
+  m.impl("_to_sparse", static_cast<ByLayout*>(at::native::dense_to_sparse));
+  m.impl("_to_sparse_csr", TORCH_FN(at::native::dense_to_sparse_csr));
+  m.impl("_to_sparse_csc", TORCH_FN(at::native::dense_to_sparse_csc));
+  m.impl("_to_sparse_bsr", TORCH_FN(at::native::dense_to_sparse_bsr));
+  m.impl("_to_sparse_bsc", TORCH_FN(at::native::dense_to_sparse_bsc));
+}
 
 TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, m) {
   m.impl("empty.memory_format", TORCH_FN(at::native::empty_sparse));

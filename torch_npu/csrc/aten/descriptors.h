@@ -190,16 +190,19 @@ class ConvertedString {
  public:
   using CType = const char*;
   ConvertedString(std::string_view text, LaunchDevice) : text_(text) {}
-  CType get() const { return text_.c_str(); }
+  ConvertedString(const std::optional<std::string_view>& text, LaunchDevice) : text_(text) {}
+  CType get() const { return text_ ? text_->c_str() : nullptr; }
 
  private:
-  std::string text_;
+  std::optional<std::string> text_;
 };
 
 class ConvertedType {
  public:
   using CType = aclDataType;
   ConvertedType(at::ScalarType type, LaunchDevice) : type_(toAclType(type)) {}
+  ConvertedType(std::optional<at::ScalarType> type, LaunchDevice)
+      : type_(type ? toAclType(*type) : ACL_DT_UNDEFINED) {}
   CType get() const { return type_; }
 
  private:
@@ -280,7 +283,15 @@ struct ConversionOf<at::ArrayRef<at::Scalar>> {
   using type = ConvertedScalarList;
 };
 template <>
+struct ConversionOf<std::vector<at::Scalar>> {
+  using type = ConvertedScalarList;
+};
+template <>
 struct ConversionOf<std::string_view> {
+  using type = ConvertedString;
+};
+template <>
+struct ConversionOf<std::optional<std::string_view>> {
   using type = ConvertedString;
 };
 template <>
@@ -289,6 +300,10 @@ struct ConversionOf<const char*> {
 };
 template <>
 struct ConversionOf<at::ScalarType> {
+  using type = ConvertedType;
+};
+template <>
+struct ConversionOf<std::optional<at::ScalarType>> {
   using type = ConvertedType;
 };
 

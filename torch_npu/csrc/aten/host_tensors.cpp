@@ -240,6 +240,7 @@ void HostTensors::writeBackStrided(const at::Tensor& tensor, const at::Tensor& h
       tensor.storage_offset() != host.storage_offset()) {
     impl.set_sizes_and_strides(host.sizes(), host.strides(), host.storage_offset());
   }
+  copyFlags(tensor, host);
 }
 
 void HostTensors::writeBack(const at::Tensor& tensor) {

@@ -2,8 +2,11 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/result_type.h>
+
+#include <algorithm>
 
 #include "torch_npu/csrc/aten/structured.h"
 
@@ -19,6 +22,12 @@ at::Tensor like(const at::Tensor& tensor, std::optional<at::ScalarType> dtype) {
 at::Tensor sized(at::IntArrayRef sizes, const at::Tensor& device_of,
                  std::optional<at::ScalarType> dtype) {
   return newOutput(sizes, {}, device_of.options().dtype(dtype.value_or(device_of.scalar_type())));
+}
+
+at::Tensor sized(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Device> device) {
+  const at::Device target = device.value_or(at::Device(at::kPrivateUse1));
+  return newOutput(sizes, {}, at::TensorOptions(target).dtype(dtype.value_or(at::kLong)));
 }
 
 at::Tensor likeIf(bool wanted, const at::Tensor& tensor) {
@@ -60,6 +69,13 @@ at::Tensor promoted(const at::Tensor& self, const at::Scalar& other) {
   return like(self, at::result_type(self, other));
 }
 
+at::Tensor quotient(const at::Tensor& self, const at::Scalar& other) {
+  const at::ScalarType type = at::result_type(self, other);
+  return like(self, at::isIntegralType(type, /*includeBool=*/true)
+                        ? c10::get_default_dtype_as_scalartype()
+                        : type);
+}
+
 at::Tensor selected(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
   at::Tensor device_of = condition;
   for (const at::Tensor& tensor : {self, other}) {
@@ -78,6 +94,12 @@ at::ScalarType sumType(const at::Tensor& self, std::optional<at::ScalarType> dty
   }
   const at::ScalarType type = self.scalar_type();
   return at::isIntegralType(type, /*includeBool=*/true) ? at::kLong : type;
+}
+
+at::ScalarType angleType(const at::Tensor& self) {
+  const at::ScalarType type = c10::toRealValueType(self.scalar_type());
+  return at::isIntegralType(type, /*includeBool=*/true) ? c10::get_default_dtype_as_scalartype()
+                                                        : type;
 }
 
 at::Tensor reducedLoss(const at::Tensor& self, int64_t reduction) {
@@ -104,6 +126,61 @@ at::Tensor maskedAtMost(const at::Tensor& self, const at::Tensor& mask) {
   const auto sizes = at::infer_size_dimvector(self.sizes(), mask.sizes());
   return sized({c10::multiply_integers(sizes)}, self);
 }
+
+at::DimVector flattenedUnless(const at::Tensor& self, std::optional<int64_t> dim) {
+  return dim.has_value() ? at::DimVector(self.sizes()) : at::DimVector{self.numel()};
+}
+
+at::Tensor bins(const at::Tensor& self, const std::optional<at::Tensor>& weights,
+                int64_t minlength) {
+  TORCH_CHECK(minlength >= 0, "minlength should be >= 0");
+  TORCH_CHECK(self.dim() == 1 && at::isIntegralType(self.scalar_type(), /*includeBool=*/false),
+              "bincount only supports 1-d non-negative integral inputs.");
+  if (self.numel() == 0) {
+    return sized({minlength}, self, at::kLong);
+  }
+  const bool weighted = weights.has_value() && weights->defined();
+  TORCH_CHECK(!weighted || (weights->dim() == 1 && weights->numel() == self.numel()),
+              "weights should be 1-d and have the same length as input");
+  const auto [least, most] = at::aminmax(self);
+  TORCH_CHECK(least.item<int64_t>() >= 0,
+              "bincount only supports 1-d non-negative integral inputs.");
+  const at::ScalarType type = !weighted                              ? at::kLong
+                              : weights->scalar_type() == at::kFloat ? at::kFloat
+                                                                     : at::kDouble;
+  return sized({std::max(most.item<int64_t>() + 1, minlength)}, self, type);
+}
+
+at::DimVector binsBetween(at::TensorList edges) {
+  at::DimVector sizes;
+  for (const at::Tensor& edge : edges) {
+    sizes.push_back(edge.numel() - 1);
+  }
+  return sizes;
+}
+
+std::vector<at::Tensor> edgesEach(const at::Tensor& self, at::IntArrayRef bins) {
+  std::vector<at::Tensor> edges;
+  for (const int64_t count : bins) {
+    edges.push_back(sized({count + 1}, self));
+  }
+  return edges;
+}
+
+at::Tensor columns(const at::Tensor& self) {
+  TORCH_CHECK(self.dim() >= 2, "torch.geqrf: input must have at least 2 dimensions.");
+  at::DimVector sizes(self.sizes());
+  std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+  return sized(sizes, self).mT();
+}
+
+at::Tensor reflectors(const at::Tensor& self) {
+  at::DimVector sizes(self.sizes().slice(0, static_cast<size_t>(self.dim() - 1)));
+  sizes.back() = std::min(self.size(-2), self.size(-1));
+  return sized(sizes, self);
+}
+
+at::Tensor transposed(const at::Tensor& result) { return result.t(); }
 
 at::Tensor embedded(const at::Tensor& weight, const at::Tensor& indices) {
   TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");

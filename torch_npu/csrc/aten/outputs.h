@@ -2,6 +2,7 @@
 // table names.
 #pragma once
 
+#include <ATen/core/DimVector.h>
 #include <ATen/core/Tensor.h>
 
 #include <optional>
@@ -14,6 +15,9 @@ at::Tensor like(const at::Tensor& tensor, std::optional<at::ScalarType> dtype = 
 // A contiguous tensor of these sizes on the tensor's device.
 at::Tensor sized(at::IntArrayRef sizes, const at::Tensor& device_of,
                  std::optional<at::ScalarType> dtype = std::nullopt);
+// The same for operators that take no tensor, with ATen's defaults: int64 on the current device.
+at::Tensor sized(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Device> device);
 // like(tensor) if `wanted`, else an undefined tensor: gradients that nobody asked for.
 at::Tensor likeIf(bool wanted, const at::Tensor& tensor);
 // One like() for each tensor.
@@ -26,11 +30,15 @@ at::Tensor promoted(const at::Tensor& self, const at::Tensor& other,
                     std::optional<at::ScalarType> dtype = std::nullopt);
 
 at::Tensor promoted(const at::Tensor& self, const at::Scalar& other);
+// The same for operators whose results are floating point.
+at::Tensor quotient(const at::Tensor& self, const at::Scalar& other);
 // where(condition, self, other); any of them may be a CPU scalar.
 at::Tensor selected(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other);
 
 // The dtype of a sum or product: the one asked for, else int64 for integers.
 at::ScalarType sumType(const at::Tensor& self, std::optional<at::ScalarType> dtype);
+// The dtype of an angle: real for complex, floating point for integers.
+at::ScalarType angleType(const at::Tensor& self);
 // A loss by its reduction's number: 0 (none) keeps the shape, others give a scalar.
 at::Tensor reducedLoss(const at::Tensor& self, int64_t reduction);
 
@@ -42,6 +50,7 @@ at::Tensor groupStatistics(const at::Tensor& input, const std::optional<at::Tens
 // One value per channel, for gradients of weights and biases; undefined if not wanted.
 at::Tensor channelsIf(bool wanted, const at::Tensor& input,
                       const std::optional<at::Tensor>& weight);
+at::Tensor channels(const at::Tensor& input);
 at::Tensor channelVectorIf(bool wanted, const at::Tensor& like, int64_t channels);
 at::Tensor likeIf(bool wanted, const std::optional<at::Tensor>& tensor);
 
@@ -56,6 +65,19 @@ at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& 
 at::Tensor outer(const at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2);
 // As many elements as the two broadcast to: the most that a mask can select.
 at::Tensor maskedAtMost(const at::Tensor& self, const at::Tensor& mask);
+// The sizes of `self`, or of it flattened if there is no dim.
+at::DimVector flattenedUnless(const at::Tensor& self, std::optional<int64_t> dim);
+// bincount's result: as long as the largest number tells, for which it waits.
+at::Tensor bins(const at::Tensor& self, const std::optional<at::Tensor>& weights,
+                int64_t minlength);
+// histogramdd's: how many bins lie between each dimension's edges, and those edges.
+at::DimVector binsBetween(at::TensorList edges);
+std::vector<at::Tensor> edgesEach(const at::Tensor& self, at::IntArrayRef bins);
+// geqrf's, in LAPACK's order of a matrix' elements: columns contiguous.
+at::Tensor columns(const at::Tensor& self);
+at::Tensor reflectors(const at::Tensor& self);
+// A result as its transpose.
+at::Tensor transposed(const at::Tensor& result);
 at::Tensor embedded(const at::Tensor& weight, const at::Tensor& indices);
 at::Tensor samples(const at::Tensor& distribution, int64_t count);
 

@@ -46,6 +46,10 @@ at::Tensor channelsIf(bool wanted, const at::Tensor& input,
   return sized({input.size(1)}, input, given ? weight->scalar_type() : statisticsType(input));
 }
 
+at::Tensor channels(const at::Tensor& input) {
+  return sized({input.size(1)}, input, statisticsType(input));
+}
+
 at::Tensor channelVectorIf(bool wanted, const at::Tensor& like, int64_t channels) {
   return wanted ? sized({channels}, like) : at::Tensor();
 }

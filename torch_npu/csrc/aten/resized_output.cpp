@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "torch_npu/csrc/acl/check.h"
+#include "torch_npu/csrc/aten/structured.h"
 #include "torch_npu/csrc/core/npu_stream.h"
 
 namespace torch_npu {
@@ -24,6 +25,11 @@ at::Tensor ResizedOutput::take() {
   const at::IntArrayRef sizes(dims, count);
   const at::Tensor view = at::as_strided(largest_, sizes, c10::contiguous_strides(sizes));
   return view.numel() == largest_.numel() ? view : view.clone();
+}
+
+void storeResult(const at::Tensor& out, const at::Tensor& result) {
+  resizeOut(out, result.sizes(), {}, result.options());
+  out.copy_(result);
 }
 
 }  // namespace torch_npu

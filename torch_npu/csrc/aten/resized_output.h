@@ -31,6 +31,9 @@ class ResizedOutput {
   aclTensor* handle_;
 };
 
+// Gives an `out` argument the shape and the contents of a result.
+void storeResult(const at::Tensor& out, const at::Tensor& result);
+
 // The descriptor outlives the call, so the launch does not own it.
 class BorrowedTensor {
  public:

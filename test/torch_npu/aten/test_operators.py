@@ -1,0 +1,151 @@
+"""Operators of the table beyond what PyTorch's OpInfo samples ask of them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+def assert_no_fallback(before: dict[str, int]) -> None:
+    assert torch.npu.fallback_counts() == before
+
+
+@pytest.mark.parametrize("size", [(5,), (3, 4), (2, 3, 2)])
+def test_nonzero_has_the_strides_that_it_has_on_the_cpu(size: tuple[int, ...]) -> None:
+    mask = torch.randint(0, 2, size)
+    expected, actual = mask.nonzero(), mask.npu().nonzero()
+    assert actual.stride() == expected.stride()
+    torch.testing.assert_close(actual.cpu(), expected)
+
+
+def test_the_out_form_of_nonzero_resizes_its_argument() -> None:
+    mask = torch.tensor([[0, 1], [2, 0]]).npu()
+    out = torch.empty(0, dtype=torch.int64, device="npu")
+    assert torch.nonzero(mask, out=out) is out
+    assert out.tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(RuntimeError, match="dtype"):
+        torch.nonzero(mask, out=torch.empty(0, device="npu"))
+
+
+def test_mode_writes_into_given_tensors() -> None:
+    values = torch.tensor([[1, 2, 2], [3, 3, 1]]).npu()
+    out = (
+        torch.empty(0, dtype=torch.int64, device="npu"),
+        torch.empty(0, dtype=torch.int64, device="npu"),
+    )
+    torch.mode(values, out=out)
+    torch.testing.assert_close(out[0].cpu(), values.cpu().mode().values)
+    torch.testing.assert_close(out[1].cpu(), values.cpu().mode().indices)
+
+
+def test_an_unknown_approximation_of_gelu_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="either none or tanh"):
+        torch.nn.functional.gelu(torch.ones(3, device="npu"), approximate="bad")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_batch_norm_writes_into_given_tensors_of_half_precision(dtype: torch.dtype) -> None:
+    x = torch.randn(4, 3, 5).to(dtype)
+
+    def run(device: str) -> list[torch.Tensor]:
+        out = tuple(torch.empty(0, dtype=dtype, device=device) for _ in range(3))
+        arguments = (None, None, None, None, True, 0.1, 1e-5)
+        torch.native_batch_norm(x.to(device), *arguments, out=out)
+        return [tensor.cpu() for tensor in out]
+
+    torch.testing.assert_close(run("npu"), run("cpu"), rtol=1e-2, atol=1e-2)
+
+
+def test_the_solution_of_a_system_on_the_right_is_not_left_conjugated() -> None:
+    a, b = torch.randn(3, 3, dtype=torch.complex64), torch.randn(2, 3, dtype=torch.complex64)
+    factors, pivots = torch.linalg.lu_factor(a)
+    expected = torch.linalg.lu_solve(factors, pivots, b, left=False)
+    actual = torch.linalg.lu_solve(factors.npu(), pivots.npu(), b.npu(), left=False)
+    torch.testing.assert_close(actual.cpu(), expected)
+
+
+def test_products_in_a_wider_dtype() -> None:
+    a, b = torch.randn(2, 3, 4).bfloat16(), torch.randn(2, 4, 5).bfloat16()
+    c = torch.randn(2, 3, 5).bfloat16()
+    wide = [tensor.float() for tensor in (a, b, c)]
+    on_npu = [tensor.npu() for tensor in (a, b, c)]
+    float32 = torch.float32
+    results = [
+        torch.mm(on_npu[0][0], on_npu[1][0], out_dtype=float32),
+        torch.bmm(on_npu[0], on_npu[1], out_dtype=float32),
+        torch.addmm(on_npu[2][0], on_npu[0][0], on_npu[1][0], out_dtype=float32),
+        torch.baddbmm(on_npu[2], on_npu[0], on_npu[1], out_dtype=float32),
+    ]
+    expected = [
+        wide[0][0] @ wide[1][0],
+        wide[0] @ wide[1],
+        wide[2][0] + wide[0][0] @ wide[1][0],
+        wide[2] + wide[0] @ wide[1],
+    ]
+    assert all(result.dtype == float32 for result in results)
+    torch.testing.assert_close([result.cpu() for result in results], expected)
+
+
+def test_a_dense_tensor_becomes_sparse_without_the_host() -> None:
+    dense = torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
+    before = torch.npu.fallback_counts()
+    sparse = dense.npu().to_sparse()
+    compressed = dense.npu().to_sparse_csr()
+    assert_no_fallback(before)
+    assert sparse.indices().tolist() == dense.to_sparse().coalesce().indices().tolist()
+    assert compressed.crow_indices().tolist() == [0, 1, 3]
+    torch.testing.assert_close(sparse.cpu().to_dense(), dense)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: x.geometric_(0.3),
+        lambda x: x.cauchy_(),
+        lambda x: x.log_normal_(),
+        lambda x: torch.poisson(x.fill_(3)),
+        lambda x: torch.binomial(x.fill_(9), torch.full_like(x, 0.4)),
+        lambda x: torch._standard_gamma(x.fill_(2)),
+        lambda x: torch.normal(x.fill_(2), torch.ones_like(x)),
+        lambda x: torch.normal(2.0, x.fill_(1)),
+        lambda x: torch.nn.functional.rrelu(x.fill_(-1), training=True),
+    ],
+)
+def test_random_operators_repeat_their_draws_for_the_same_seed(draw) -> None:
+    before = torch.npu.fallback_counts()
+
+    def draws() -> tuple[torch.Tensor, torch.Tensor]:
+        torch.npu.manual_seed(7)
+        return draw(torch.empty(500, device="npu")).cpu(), draw(torch.empty(500).npu()).cpu()
+
+    first, second = draws(), draws()
+    assert torch.equal(first[0], second[0])
+    assert torch.equal(first[1], second[1])
+    assert not torch.equal(first[0], first[1])
+    assert first[0].isfinite().all()
+    assert_no_fallback(before)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: x.geometric_(1.5), "geometric_ expects p"),
+        (lambda x: x.cauchy_(sigma=-1), "cauchy_ expects sigma"),
+        (lambda x: x.log_normal_(std=-1), "log_normal_ expects std"),
+        (lambda x: torch.bincount(x.long() - 1), "non-negative"),
+        (lambda x: torch.trace(x), "expected a matrix"),
+        (lambda x: torch.repeat_interleave(x.long() - 2), "can not be negative"),
+        (lambda x: torch.tril_indices(-1, 2, device="npu"), "row must be non-negative"),
+    ],
+)
+def test_arguments_that_the_kernel_would_refuse_too_late_are_refused_at_the_call(
+    call, message
+) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        call(torch.ones(3, device="npu"))
+
+
+def test_a_lazily_conjugated_out_is_refused() -> None:
+    x = torch.ones(2, 2, dtype=torch.complex64, device="npu")
+    with pytest.raises(RuntimeError, match="lazily conjugated"):
+        torch.vdot(x[0], x[1], out=torch.empty((), dtype=torch.complex64, device="npu").conj())
