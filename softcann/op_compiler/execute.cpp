@@ -2,16 +2,26 @@
 #include <string>
 
 #include "op_compiler/operators.h"
+#include "runtime/core/operator_description.h"
 #include "runtime/core/task.h"
 
 using namespace softcann;
 
 namespace {
 
+// Inputs in host memory need to live until this call returns only, and the operator runs later.
+bool hasHostInput(int count, const aclTensorDesc* const descs[]) {
+  for (int i = 0; i < count; ++i) {
+    if (descs[i] != nullptr && descs[i]->placement != ACL_MEMTYPE_DEVICE) return true;
+  }
+  return false;
+}
+
 aclError execute(const char* function, const char* type, int inputs,
                  const aclTensorDesc* const input_descs[], const aclDataBuffer* const* input_data,
                  int outputs, const aclTensorDesc* const output_descs[],
-                 aclDataBuffer* const* output_data, aclrtStream stream) {
+                 aclDataBuffer* const* output_data, const aclopAttr* attributes,
+                 aclrtStream stream) {
   if (type == nullptr) {
     return fail(ACL_ERROR_INVALID_PARAM, std::string(function) + ": opType is null");
   }
@@ -26,7 +36,7 @@ aclError execute(const char* function, const char* type, int inputs,
     return fail(ACL_ERROR_INVALID_PARAM,
                 std::string(function) + ": " + type + ": descriptions or buffers are null");
   }
-  Operands operands;
+  Operands operands(attributes);
   for (int i = 0; i < inputs; ++i) {
     const aclError code = operands.addInput(input_descs[i], input_data[i]);
     if (code != ACL_SUCCESS) return code;
@@ -41,7 +51,10 @@ aclError execute(const char* function, const char* type, int inputs,
       code != ACLNN_SUCCESS) {
     return code;
   }
-  return op->execute(nullptr, 0, executor, stream);
+  if (const aclnnStatus code = op->execute(nullptr, 0, executor, stream); code != ACLNN_SUCCESS) {
+    return code;
+  }
+  return hasHostInput(inputs, input_descs) ? aclrtSynchronizeStream(stream) : ACL_SUCCESS;
 }
 
 }  // namespace
@@ -51,19 +64,19 @@ extern "C" {
 ACL_FUNC_VISIBILITY aclError aclopCompileAndExecute(
     const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
     const aclDataBuffer* const inputs[], int numOutputs, const aclTensorDesc* const outputDesc[],
-    aclDataBuffer* const outputs[], const aclopAttr* /*attr*/, aclopEngineType /*engineType*/,
+    aclDataBuffer* const outputs[], const aclopAttr* attr, aclopEngineType /*engineType*/,
     aclopCompileType /*compileFlag*/, const char* /*opPath*/, aclrtStream stream) {
   return execute("aclopCompileAndExecute", opType, numInputs, inputDesc, inputs, numOutputs,
-                 outputDesc, outputs, stream);
+                 outputDesc, outputs, attr, stream);
 }
 
 ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(
     const char* opType, int numInputs, aclTensorDesc* inputDesc[], aclDataBuffer* inputs[],
-    int numOutputs, aclTensorDesc* outputDesc[], aclDataBuffer* outputs[], aclopAttr* /*attr*/,
+    int numOutputs, aclTensorDesc* outputDesc[], aclDataBuffer* outputs[], aclopAttr* attr,
     aclopEngineType /*engineType*/, aclopCompileType /*compileFlag*/, const char* /*opPath*/,
     aclrtStream stream) {
   const aclError code = execute("aclopCompileAndExecuteV2", opType, numInputs, inputDesc, inputs,
-                                numOutputs, outputDesc, outputs, stream);
+                                numOutputs, outputDesc, outputs, attr, stream);
   return code != ACL_SUCCESS ? code : aclrtSynchronizeStream(stream);
 }
 

@@ -13,7 +13,8 @@ namespace softcann {
 // every tensor's bytes in the order of that shape.
 class Operands {
  public:
-  Operands() = default;
+  // `attributes` may be null and is read while the operands are in use.
+  explicit Operands(const aclopAttr* attributes) : attributes_(attributes) {}
   ~Operands();
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
@@ -26,6 +27,14 @@ class Operands {
   const aclTensor* input(size_t index) const { return at(inputs_, index); }
   aclTensor* output(size_t index) const { return at(outputs_, index); }
 
+  // A boolean attribute; false if it is not given.
+  bool flag(const char* name) const;
+  // An input with its last two dimensions exchanged; it takes that input's place.
+  aclError transposeInput(size_t index);
+
+  // 1, for functions that take a factor which the single operator has not.
+  const aclScalar* one();
+
   // Some inputs or outputs as a list, which takes the descriptors over.
   aclTensorList* takeInputs(const std::vector<size_t>& indices) { return take(inputs_, indices); }
   aclTensorList* takeOutputs(const std::vector<size_t>& indices) { return take(outputs_, indices); }
@@ -37,9 +46,11 @@ class Operands {
   }
   aclTensorList* take(Tensors& tensors, const std::vector<size_t>& indices);
 
+  const aclopAttr* attributes_;
   Tensors inputs_;
   Tensors outputs_;
   std::vector<aclTensorList*> lists_;
+  aclScalar* one_ = nullptr;
 };
 
 }  // namespace softcann

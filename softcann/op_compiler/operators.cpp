@@ -1,6 +1,12 @@
 #include "op_compiler/operators.h"
 
+#include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_copy.h"
+#include "aclnnop/aclnn_div.h"
+#include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_mm.h"
+#include "aclnnop/aclnn_mul.h"
+#include "aclnnop/aclnn_sub.h"
 #include "aclnnop/softcann_dynamic_rnn.h"
 #include "aclnnop/softcann_dynamic_rnn_grad.h"
 #include "runtime/core/task.h"
@@ -12,6 +18,51 @@ namespace {
 // Copies, and casts between formats: all formats' bytes lie in the order of the origin shape.
 aclnnStatus identity(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
   return aclnnInplaceCopyGetWorkspaceSize(operands.output(0), operands.input(0), size, executor);
+}
+
+aclnnStatus add(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnAddGetWorkspaceSize(operands.input(0), operands.input(1), operands.one(),
+                                  operands.output(0), size, executor);
+}
+
+aclnnStatus subtract(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnSubGetWorkspaceSize(operands.input(0), operands.input(1), operands.one(),
+                                  operands.output(0), size, executor);
+}
+
+aclnnStatus multiply(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnMulGetWorkspaceSize(operands.input(0), operands.input(1), operands.output(0), size,
+                                  executor);
+}
+
+aclnnStatus divide(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnDivGetWorkspaceSize(operands.input(0), operands.input(1), operands.output(0), size,
+                                  executor);
+}
+
+// Inputs x1, x2 and a bias that softcann does not add; attributes say which is transposed.
+aclError orient(Operands& operands, const char* first, const char* second) {
+  if (operands.input(2) != nullptr) {
+    return fail(ACL_ERROR_OP_INPUT_NOT_MATCH, "MatMul: a bias is not supported; add it");
+  }
+  if (operands.flag(first)) {
+    if (const aclError code = operands.transposeInput(0); code != ACL_SUCCESS) return code;
+  }
+  return operands.flag(second) ? operands.transposeInput(1) : ACL_SUCCESS;
+}
+
+aclnnStatus matMul(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  if (const aclError code = orient(operands, "transpose_x1", "transpose_x2"); code != ACL_SUCCESS) {
+    return code;
+  }
+  return aclnnMmGetWorkspaceSize(operands.input(0), operands.input(1), operands.output(0), 1, size,
+                                 executor);
+}
+
+aclnnStatus batchMatMul(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  if (const aclError code = orient(operands, "adj_x1", "adj_x2"); code != ACL_SUCCESS) return code;
+  return aclnnMatmulGetWorkspaceSize(operands.input(0), operands.input(1), operands.output(0), 1,
+                                     size, executor);
 }
 
 // Inputs x, w, b, seq_length, init_h, init_c; outputs y, h, c, i, j, f, o, tanhc.
@@ -40,6 +91,12 @@ aclnnStatus dynamicRnnGrad(Operands& operands, uint64_t* size, aclOpExecutor** e
 constexpr SingleOperator kOperators[] = {
     {"Identity", identity, aclnnInplaceCopy},
     {"TransData", identity, aclnnInplaceCopy},
+    {"Add", add, aclnnAdd},
+    {"Sub", subtract, aclnnSub},
+    {"Mul", multiply, aclnnMul},
+    {"RealDiv", divide, aclnnDiv},
+    {"MatMul", matMul, aclnnMm},
+    {"BatchMatMul", batchMatMul, aclnnMatmul},
     {"DynamicRNN", dynamicRnn, softcannDynamicRnn},
     {"DynamicRNNGrad", dynamicRnnGrad, softcannDynamicRnnGrad},
 };

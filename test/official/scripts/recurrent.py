@@ -24,7 +24,7 @@ for kind, layers, both in CASES:
         host, device = seeded(build)
         x = torch.randn(5, 3, 6)
         for model, where in ((host, "cpu"), (device, DEVICE)):
-            model.x = x.to(where).requires_grad_()
+            model.x = x.clone().to(where).requires_grad_()
             model.y, state = model(model.x)
             model.state = state if isinstance(state, tuple) else (state,)
             (model.y.sin().sum() + sum(s.cos().sum() for s in model.state)).backward()
