@@ -22,7 +22,7 @@ _OPERATOR_CODES = {
 def claimed_names(test: pytest.Item) -> list[str]:
     """The names that the test's markers say it calls, and that a tracer can see.
 
-    Where the test is parametrized with names out of the list, only the one of this run counts.
+    Where the test is parametrized with the last parts of such names, only those of this run count.
     `covers(…, traced=False)` is for what runs in another process or in autograd's own thread.
     """
     parameters = set()
@@ -32,7 +32,7 @@ def claimed_names(test: pytest.Item) -> list[str]:
     for marker in test.iter_markers("covers"):
         if not marker.kwargs.get("traced", True):
             continue
-        chosen = [name for name in marker.args if name in parameters]
+        chosen = [name for name in marker.args if name.rpartition(".")[2] in parameters]
         claims += chosen or marker.args
     return [name for name in claims if names.is_python(name)]
 

@@ -16,6 +16,7 @@ def test_new_tensor_has_the_format_of_its_dimensions(dims: int, format_: Format)
     assert torch_npu.get_npu_format(torch.ones([2] * dims, device="npu")) == format_
 
 
+@pytest.mark.covers("torch_npu.npu_format_cast", "func: npu_format_cast", "func: get_npu_format")
 def test_cast_to_a_private_format_copies_and_keeps_the_values() -> None:
     x = torch.randn(4, 6, device="npu")
     cast = torch_npu.npu_format_cast(x, Format.FRACTAL_NZ)
@@ -40,6 +41,9 @@ def test_cast_between_plain_formats_shares_the_memory() -> None:
     assert torch_npu.get_npu_format(cast) == Format.ND
 
 
+@pytest.mark.covers(
+    "func: npu_format_cast.Tensor", "func: npu_format_cast_", "func: npu_format_cast_.acl_format"
+)
 def test_cast_to_the_format_of_another_tensor() -> None:
     like = torch_npu.npu_format_cast(torch.ones(2, 2, device="npu"), 29)
     x = torch.ones(4, 4, device="npu")
@@ -67,6 +71,7 @@ def test_new_storage_at_an_old_address_has_no_format() -> None:
         assert torch_npu.get_npu_format(torch.ones(4, 4, device="npu")) == 2
 
 
+@pytest.mark.covers("func: empty_with_format")
 def test_empty_tensor_with_a_format() -> None:
     x = torch_npu.empty_with_format((3, 5), dtype=torch.float16, device="npu", acl_format=29)
     assert (x.shape, x.dtype) == ((3, 5), torch.float16)
@@ -76,6 +81,7 @@ def test_empty_tensor_with_a_format() -> None:
 @pytest.mark.parametrize(
     ("dtype", "elements"), [(torch.float16, 2 * 16 * 32), (torch.int8, 2 * 16 * 32)]
 )
+@pytest.mark.covers("func: get_storage_size")
 def test_storage_of_a_private_format_is_padded_to_tiles(dtype: torch.dtype, elements: int) -> None:
     x = torch.ones(2, 3, 17, device="npu").to(dtype)
     assert torch_npu.get_storage_size(x) == 2 * 3 * 17

@@ -60,14 +60,11 @@ def test_peak_is_reset_to_now() -> None:
 @pytest.mark.covers(
     "torch_npu.npu.reset_max_memory_allocated", "torch_npu.npu.reset_max_memory_cached"
 )
-@pytest.mark.parametrize(
-    "name",
-    ["torch_npu.npu.reset_max_memory_allocated", "torch_npu.npu.reset_max_memory_cached"],
-)
+@pytest.mark.parametrize("name", ["reset_max_memory_allocated", "reset_max_memory_cached"])
 def test_older_names_reset_the_peaks(name: str) -> None:
     del_me = torch.empty(4 * _MEBIBYTE, dtype=torch.uint8, device="npu")
     del del_me
-    getattr(npu, name.rpartition(".")[2])()
+    getattr(npu, name)()
     assert npu.max_memory_allocated() == npu.memory_allocated()
 
 

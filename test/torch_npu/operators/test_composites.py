@@ -10,6 +10,7 @@ import torch
 import torch_npu
 
 
+@pytest.mark.covers("torch_npu.npu_linear")
 def test_linear_and_its_gradients(compare: Any) -> None:
     x, weight, bias = (
         torch.randn(shape, requires_grad=True) for shape in ((2, 3, 4), (5, 4), (5,))
@@ -18,6 +19,7 @@ def test_linear_and_its_gradients(compare: Any) -> None:
 
 
 @pytest.mark.parametrize("sizes", [[], [6, 5]])
+@pytest.mark.covers("torch_npu.npu_bmmV2")
 def test_bmm_reshapes_its_product(compare: Any, sizes: list[int]) -> None:
     def reference(a: torch.Tensor, b: torch.Tensor, sizes: list[int]) -> torch.Tensor:
         return (a @ b).reshape(sizes) if sizes else a @ b
@@ -27,6 +29,7 @@ def test_bmm_reshapes_its_product(compare: Any, sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize("first", [False, True])
+@pytest.mark.covers("torch_npu.npu_confusion_transpose")
 def test_confusion_transpose_and_its_gradient(compare: Any, first: bool) -> None:
     def reference(x: torch.Tensor, perm: list[int], shape: list[int], first: bool) -> Any:
         return x.permute(perm).reshape(shape) if first else x.reshape(shape).permute(perm)
@@ -72,6 +75,7 @@ def test_one_fills_with_ones() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.covers("torch_npu.npu_scatter_nd_update")
 def test_scatter_nd_update_writes_rows_and_elements(width: int) -> None:
     torch.manual_seed(0)
     x = torch.randn(4, 5, 3)
@@ -114,6 +118,7 @@ def test_reshape_and_cache_writes_slots_and_leaves_negative_ones() -> None:
 
 
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
+@pytest.mark.covers("torch_npu.npu_gelu")
 def test_gelu_and_its_gradient(compare: Any, approximate: str) -> None:
     def reference(x: torch.Tensor, approximate: str) -> torch.Tensor:
         if approximate == "none":
@@ -131,6 +136,7 @@ def test_silu_and_mish_and_their_gradients(compare: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.covers("torch_npu.npu_scaled_masked_softmax")
 def test_scaled_masked_softmax_and_its_gradient(compare: Any, dtype: torch.dtype) -> None:
     def reference(x: torch.Tensor, mask: torch.Tensor, scale: float) -> torch.Tensor:
         return torch.softmax((x.float() * scale).masked_fill(mask, -10000.0), -1).to(x.dtype)
@@ -173,6 +179,7 @@ def test_top_k_top_p_keeps_the_likely_ones(k: list[int] | None, p: list[float] |
         assert torch.equal(out[row], want)
 
 
+@pytest.mark.covers("torch_npu.npu_iou")
 def test_iou_of_each_pair_of_boxes() -> None:
     boxes = torch.tensor([[0.0, 0, 10, 10], [10, 10, 20, 20], [32, 32, 38, 42]])
     truths = torch.tensor([[0.0, 0, 10, 20], [0, 10, 10, 10], [10, 10, 20, 20]])
@@ -184,6 +191,7 @@ def test_iou_of_each_pair_of_boxes() -> None:
 
 
 @pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.covers("torch_npu.npu_nms_v4")
 def test_nms_leaves_no_two_boxes_that_overlap(padded: bool) -> None:
     boxes = torch.tensor(
         [[0.0, 0, 10, 10], [0, 0, 10, 9], [20, 20, 30, 30], [0, 5, 10, 15], [50, 50, 51, 51]]

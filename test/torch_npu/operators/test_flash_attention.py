@@ -108,6 +108,7 @@ def test_half_precision(dtype: torch.dtype) -> None:
     check("BNSD", [t.to(dtype) for t in inputs()], None, tolerance=3e-2)
 
 
+@pytest.mark.covers("torch_npu.npu_fusion_attention")
 def test_statistics_are_the_maximum_and_the_sum_eight_times() -> None:
     query, key, value = inputs()
     _, maximum, total, *_ = torch_npu.npu_fusion_attention(

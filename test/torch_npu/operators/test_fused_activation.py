@@ -17,6 +17,7 @@ def swiglu(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("dim", [-1, 0, 1])
+@pytest.mark.covers("torch_npu.npu_swiglu")
 def test_swiglu_and_its_gradient(compare: Any, dtype: torch.dtype, dim: int) -> None:
     torch.manual_seed(0)
     x = torch.randn(4, 6, 8).to(dtype).requires_grad_()
@@ -40,6 +41,7 @@ def test_swiglu_of_a_dimension_that_is_not_there_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["npu_fast_gelu", "fast_gelu"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.covers("torch_npu.npu_fast_gelu", "torch_npu.fast_gelu")
 def test_fast_gelu_and_its_gradient(compare: Any, name: str, dtype: torch.dtype) -> None:
     def reference(x: torch.Tensor) -> torch.Tensor:
         wide = x.float()

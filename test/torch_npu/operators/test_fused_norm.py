@@ -21,6 +21,7 @@ def rms_norm(
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("dims", [1, 2])
+@pytest.mark.covers("torch_npu.npu_rms_norm")
 def test_rms_norm_and_its_gradients(compare: Any, dtype: torch.dtype, dims: int) -> None:
     torch.manual_seed(0)
     x = torch.randn(3, 4, 8).to(dtype).requires_grad_()

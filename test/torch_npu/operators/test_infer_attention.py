@@ -86,6 +86,7 @@ def test_layouts(version: int, layout: str) -> None:
     close(lse, sums.unsqueeze(-1))
 
 
+@pytest.mark.covers("torch_npu.npu_fused_infer_attention_score")
 def test_logsumexp_that_is_not_wanted_is_one_zero() -> None:
     _, lse = fused(*inputs(), input_layout="BNSD")
     assert torch.equal(lse.cpu(), torch.zeros(1))
@@ -250,6 +251,7 @@ def test_outputs_and_workspace_of_the_caller(version: int) -> None:
         getattr(torch_npu, name).out(query, key, value, **options, out=[out[:1], lse])
 
 
+@pytest.mark.covers("torch_npu.npu_prompt_flash_attention")
 def test_prompt_attention() -> None:
     tensors = inputs()
     out = torch_npu.npu_prompt_flash_attention(
@@ -265,6 +267,7 @@ def test_prompt_attention() -> None:
     close(out, reference.to_layout(expected(*tensors, hidden)[0], "BSH"))
 
 
+@pytest.mark.covers("torch_npu.npu_incre_flash_attention")
 def test_incremental_attention() -> None:
     query, key, value = inputs(1, 7)
     out = torch_npu.npu_incre_flash_attention(
@@ -289,7 +292,11 @@ def test_incremental_attention() -> None:
         ({"input_layout": "XYZ"}, (ValueError, RuntimeError), "layout"),
         ({"query_rope": torch.ones(2, 4, 5, 8)}, RuntimeError, "query_rope and key_rope"),
         ({"actual_seq_lengths_kv": [9, 9]}, RuntimeError, "lengths"),
-        ({"sparse_mode": 7, "atten_mask": torch.zeros(5, 7).bool()}, NotImplementedError, "sparse_mode 7"),
+        (
+            {"sparse_mode": 7, "atten_mask": torch.zeros(5, 7).bool()},
+            NotImplementedError,
+            "sparse_mode 7",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], error: Any, match: str) -> None:

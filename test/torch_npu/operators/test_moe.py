@@ -186,6 +186,7 @@ def test_init_routing_v2_refuses_other_quantisation() -> None:
 
 @pytest.mark.parametrize("mode", [0, 2])
 @pytest.mark.parametrize("skips", [0, 1, 2])
+@pytest.mark.covers("torch_npu.npu_moe_finalize_routing")
 def test_finalize_routing_adds_what_the_experts_gave(mode: int, skips: int) -> None:
     torch.manual_seed(0)
     rows, k, experts = 4, 2, 3
@@ -263,6 +264,7 @@ def test_unpermute_and_its_gradients(compare: Any, with_probs: bool, dropped: in
     compare(torch_npu.npu_moe_token_unpermute, unpermute, permuted, positions, probs)
 
 
+@pytest.mark.covers("torch_npu.npu_moe_token_permute", "torch_npu.npu_moe_token_unpermute")
 def test_unpermute_undoes_permute() -> None:
     tokens = torch.randn(6, 4, device="npu")
     permuted, positions = torch_npu.npu_moe_token_permute(

@@ -21,6 +21,7 @@ def random_int8(*shape: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("smooth", [False, True])
+@pytest.mark.covers("torch_npu.npu_dynamic_quant")
 def test_dynamic_quant_scales_each_row(dtype: torch.dtype, smooth: bool) -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 3, 16).to(dtype)
@@ -60,6 +61,7 @@ def test_dynamic_quant_smooths_each_group_by_its_own() -> None:
     torch.testing.assert_close(scale.cpu(), wide.abs().amax(-1) / 127)
 
 
+@pytest.mark.covers("torch_npu.npu_dynamic_quant_asymmetric")
 def test_asymmetric_dynamic_quant_uses_the_whole_range() -> None:
     torch.manual_seed(0)
     x = torch.rand(3, 16) + 1
@@ -72,6 +74,7 @@ def test_asymmetric_dynamic_quant_uses_the_whole_range() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.qint8, torch.quint8, torch.qint32])
 @pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.covers("torch_npu.npu_quantize")
 def test_quantize_divides_along_an_axis(dtype: torch.dtype, axis: int) -> None:
     torch.manual_seed(0)
     x = torch.randn(3, 4, 5) * 3
@@ -166,6 +169,7 @@ def test_scale_in_int64_is_the_bits_of_a_float() -> None:
 
 
 @pytest.mark.parametrize("group", [0, 4])
+@pytest.mark.covers("torch_npu.npu_weight_quant_batchmatmul")
 def test_weight_quant_matmul(group: int) -> None:
     torch.manual_seed(0)
     x, weight = torch.randn(3, 16).half(), random_int8(16, 5)
@@ -207,6 +211,7 @@ def grouped(sizes: list[int], list_type: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("stacked", [False, True])
 @pytest.mark.parametrize("list_type", [0, 1, 2])
+@pytest.mark.covers("torch_npu.npu_grouped_matmul")
 def test_rows_in_groups(stacked: bool, list_type: int) -> None:
     torch.manual_seed(0)
     sizes = [2, 0, 3]

@@ -26,6 +26,7 @@ def rotary_mul(
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("mode", ["half", "interleave"])
+@pytest.mark.covers("torch_npu.npu_rotary_mul")
 def test_rotary_mul_and_its_gradients(compare: Any, dtype: torch.dtype, mode: str) -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 5, 3, 8).to(dtype).requires_grad_()

@@ -14,6 +14,7 @@ from typing import Any
 _LATE = {
     "HiFloat8Tensor": "torch_npu.utils.hifloat8",
     "contrib": "",
+    "jit": "",
     "optim": "",
 }
 
@@ -21,7 +22,6 @@ _LATE = {
 _MISSING = {
     "torch_npu.distributed": "torch.distributed; collectives of npu tensors are not there yet",
     "torch_npu.dynamo": "eager mode; torch.compile for npu is not there yet",
-    "torch_npu.jit": "torch.jit",
     "torch_npu.npu.npugraph_ex": "eager mode; captured graphs are not there yet",
     "torch_npu.profiler": "torch.profiler, which shows what the host does",
 }
