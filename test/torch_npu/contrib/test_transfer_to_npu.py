@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 FIRST_LINE = "import torch_npu.contrib.transfer_to_npu\n"
 
 
-def run(run_python, program: str) -> str:
-    done = run_python(FIRST_LINE + textwrap.dedent(program))
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run_program(run_python: Callable[..., Any], tmp_path: Path) -> Callable[[str], str]:
+    """Runs a program from a file, as TorchScript wants to read it; returns what it printed."""
+
+    def run(program: str) -> str:
+        file = tmp_path / "program.py"
+        file.write_text(FIRST_LINE + textwrap.dedent(program))
+        done = run_python(f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 TRAINING = """
@@ -71,8 +83,8 @@ TRAINING = """
 """
 
 
-def test_a_training_script(run_python) -> None:
-    run(run_python, TRAINING)
+def test_a_training_script(run_program: Callable[[str], str]) -> None:
+    run_program(TRAINING)
 
 
 DEVICES = """
@@ -140,8 +152,8 @@ DEVICES = """
 """
 
 
-def test_devices_of_cuda_are_those_of_npu(run_python) -> None:
-    run(run_python, DEVICES)
+def test_devices_of_cuda_are_those_of_npu(run_program: Callable[[str], str]) -> None:
+    run_program(DEVICES)
 
 
 CUDA_MODULE = """
@@ -207,8 +219,8 @@ CUDA_MODULE = """
 """
 
 
-def test_the_module_torch_cuda_is_that_of_npu(run_python) -> None:
-    run(run_python, CUDA_MODULE)
+def test_the_module_torch_cuda_is_that_of_npu(run_program: Callable[[str], str]) -> None:
+    run_program(CUDA_MODULE)
 
 
 FILES = """
@@ -253,11 +265,11 @@ FILES = """
 """
 
 
-def test_files_and_process_groups(run_python, tmp_path: Path) -> None:
-    run(run_python, FILES.replace("PATH", repr(str(tmp_path / "checkpoint.pt"))))
+def test_files_and_process_groups(run_program: Callable[[str], str], tmp_path: Path) -> None:
+    run_program(FILES.replace("PATH", repr(str(tmp_path / "checkpoint.pt"))))
 
 
-def test_the_patches_are_listed_and_applied_once(run_python) -> None:
+def test_the_patches_are_listed_and_applied_once(run_program: Callable[[str], str]) -> None:
     program = """
         import importlib
         import torch
@@ -272,7 +284,7 @@ def test_the_patches_are_listed_and_applied_once(run_python) -> None:
         assert torch.ones is ones
         print(*sorted(name for name, _ in listed))
     """
-    assert run(run_python, program).split() == [
+    assert run_program(program).split() == [
         "autocast_state",
         "collectives",
         "cuda_functions",
@@ -289,7 +301,7 @@ def test_the_patches_are_listed_and_applied_once(run_python) -> None:
     ]
 
 
-def test_without_the_line_nothing_is_changed(run_python) -> None:
+def test_without_the_line_nothing_is_changed(run_python: Callable[..., Any]) -> None:
     done = run_python(
         "import torch; before = (torch.device, torch.ones, torch.Tensor.to, torch.cuda.Stream)\n"
         "import torch_npu\n"
