@@ -45,12 +45,11 @@ void exponential(at::Tensor& out, double lambd, int64_t seed, int64_t offset) {
   out.exponential_(lambd, generatorAt(static_cast<uint64_t>(seed), static_cast<uint64_t>(offset)));
   // A draw may be 0, or be rounded to it by a half type; its logarithm is wanted all the same.
   // float16 has so few exponents that its subnormal numbers are draws like others.
-  AT_DISPATCH_FLOATING_TYPES_AND2(
-      at::kHalf, at::kBFloat16, out.scalar_type(), "exponential_", [&] {
-        using Numbers = std::numeric_limits<scalar_t>;
-        constexpr bool kHalf = std::is_same_v<scalar_t, at::Half>;
-        out.clamp_min_(static_cast<double>(kHalf ? Numbers::denorm_min() : Numbers::min()));
-      });
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "exponential_", [&] {
+    using Numbers = std::numeric_limits<scalar_t>;
+    constexpr bool kHalf = std::is_same_v<scalar_t, at::Half>;
+    out.clamp_min_(static_cast<double>(kHalf ? Numbers::denorm_min() : Numbers::min()));
+  });
 }
 
 void dropout(const at::Tensor& input, double p, int64_t seed, int64_t offset, at::Tensor& out,
