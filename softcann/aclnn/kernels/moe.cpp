@@ -281,10 +281,13 @@ void tokenUnpermuteGrad(const at::Tensor& permuted, const at::Tensor& grad,
   if (probs.has_value()) {
     spread.mul_(probs->to(type).reshape({-1, 1}));
   }
-  const at::Tensor present = positions.lt(permuted.size(0)).nonzero().flatten();
-  grad_permuted.copy_(
-      at::zeros(permuted.sizes(), spread.options())
-          .index_add_(0, positions.index_select(0, present), spread.index_select(0, present)));
+  // Dropped positions meet in one row more, which is cut off.
+  const int64_t rows = permuted.size(0);
+  const at::Tensor places =
+      positions.masked_fill(positions.lt(0).logical_or(positions.ge(rows)), rows);
+  grad_permuted.copy_(at::zeros({rows + 1, permuted.size(1)}, spread.options())
+                          .index_add_(0, places, spread)
+                          .narrow(0, 0, rows));
 }
 
 }  // namespace softcann::aclnn

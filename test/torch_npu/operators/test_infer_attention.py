@@ -325,3 +325,28 @@ def test_fake_tensors_have_the_outputs_sizes() -> None:
         )
     assert out.shape == query.shape
     assert lse.shape == (6, HEADS, 1)
+
+
+def test_paged_attention_of_one_token_for_each_sequence() -> None:
+    query, key, value = inputs(1, 7)
+    table = torch.tensor([[3, 1], [0, 4]], dtype=torch.int32)
+    lengths = [7, 5]
+    out = torch.empty(BATCH, HEADS, SIZE, device="npu")
+    arguments = (
+        query[:, :, 0].npu(),
+        paged(key, 4, "BnBsND", table, lengths).npu(),
+        paged(value, 4, "BnBsND", table, lengths).npu(),
+        KEY_HEADS,
+        HEADS,
+        SCALE,
+        table.npu(),
+        torch.tensor(lengths, dtype=torch.int32),
+        out,
+    )
+    workspace = torch_npu._npu_paged_attention_get_workspace(*arguments)
+    torch_npu._npu_paged_attention(*arguments, workspace=workspace)
+    for i, length in enumerate(lengths):
+        want, _ = reference.attend(query[i], key[i, :, :length], value[i, :, :length], SCALE)
+        close(out[i], want[:, 0])
+    with pytest.raises(RuntimeError, match="_npu_paged_attention: expected out like the query"):
+        torch_npu._npu_paged_attention(*arguments[:-1], out[:1])
