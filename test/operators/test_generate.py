@@ -312,3 +312,20 @@ def test_an_own_operator_that_does_not_fit_is_refused(tmp_path, entry, reason):
     """
     with pytest.raises(schema.TableError, match=reason):
         make(tmp_path, row)
+
+
+def test_outputs_are_inferred_only_where_pytorch_has_a_meta_function():
+    torch = pytest.importorskip("torch")
+    rows = schema.load(generate.ROOT / "table")
+    by_function = {row.function: row for row in rows}
+    listed = generate.listed_operators(rows)
+    without = []
+    for row in rows:
+        for entry in generate.registrations(row, by_function, listed):
+            if entry["inferred"] is None:
+                continue
+            form = entry["function"].functional_form
+            has_meta = torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{form.name}", "Meta")
+            if not has_meta and not form.composite:
+                without.append(form.name)
+    assert without == []
