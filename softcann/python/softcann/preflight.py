@@ -65,7 +65,7 @@ def _official_wheel() -> Iterator[str]:
     if package is None:
         return
     wanted = served_torch()
-    if package.version.partition("+")[0].split(".post")[0] != wanted:
+    if wanted and package.version.partition("+")[0].split(".post")[0] != wanted:
         yield (
             f"torch-npu {package.version} is installed, and this softcann serves {wanted}:"
             f" pip install torch-npu=={wanted} torch=={wanted}"
@@ -80,7 +80,10 @@ def _official_wheel() -> Iterator[str]:
 
 
 def served_torch() -> str:
-    """The torch that softcann is built for, and so the torch-npu that it serves."""
+    """The torch that softcann is built for, and so the torch-npu that it serves.
+
+    Empty where softcann is used without being installed.
+    """
     package = _installed("softcann")
     pins = (package.requires or []) if package else []
     return next((pin.partition("==")[2] for pin in pins if pin.startswith("torch==")), "")
