@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch_npu.testing import common_distributed
 
 
+@pytest.mark.covers("torch_npu.testing.common_distributed.skipIfUnsupportMultiNPU")
 def test_a_test_needs_devices() -> None:
     decorated = common_distributed.skipIfUnsupportMultiNPU(2)(lambda self: "ran")
     assert decorated(None) == "ran"
@@ -20,12 +21,14 @@ def test_a_test_needs_devices() -> None:
         common_distributed.skipIfUnsupportMultiNPU(1000)(lambda self: None)(None)
 
 
+@pytest.mark.covers("torch_npu.testing.common_distributed.TestSkip")
 def test_skips_have_a_code_and_a_message() -> None:
     skip = common_distributed.TestSkip(75, "why")
     assert (skip.exit_code, skip.message) == (75, "why")
     assert common_distributed.TEST_SKIPS["multi-npu-8"].exit_code == 75
 
 
+@pytest.mark.covers("torch_npu.testing.common_distributed.init_pg")
 def test_a_group_is_made_over_a_file(tmp_path: Path) -> None:
     common_distributed.init_pg("gloo", 1, 0, f"file://{tmp_path / 'store'}")
     try:
@@ -57,6 +60,7 @@ class Group:
         self.destroyed = True
 
 
+@pytest.mark.covers("torch_npu.testing.common_distributed.with_comms")
 @pytest.mark.parametrize("fail", [False, True])
 def test_a_method_runs_in_a_group_that_is_destroyed(
     fail: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,9 @@ import torch
 from torch_npu.testing import common_utils
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.common_utils.get_npu_device", "torch_npu.testing.common_utils.set_npu_device"
+)
 def test_the_device_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SET_NPU_DEVICE", raising=False)
     assert common_utils.get_npu_device() == "npu:0"
@@ -26,6 +29,7 @@ def test_the_device_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     torch.npu.set_device(before)
 
 
+@pytest.mark.covers("torch_npu.testing.common_utils.freeze_rng_state")
 def test_random_numbers_come_back_even_after_an_error() -> None:
     torch.npu.init()
     states = torch.get_rng_state(), torch.npu.get_rng_state()
@@ -42,12 +46,16 @@ def test_random_numbers_come_back_even_after_an_error() -> None:
     assert torch.equal(states[1], torch.npu.get_rng_state())
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.common_utils.is_iterable", "torch_npu.testing.common_utils.iter_indices"
+)
 def test_iterables_and_indices() -> None:
     assert common_utils.is_iterable([1])
     assert not common_utils.is_iterable(1)
     assert list(common_utils.iter_indices(torch.ones(2, 2))) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
+@pytest.mark.covers("torch_npu.testing.common_utils.create_common_tensor")
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
 def test_a_common_tensor_is_a_pair(dtype: type) -> None:
     on_cpu, on_npu = common_utils.create_common_tensor([dtype, -1, (3, 4)], -2, 2, device="npu:1")
@@ -62,6 +70,7 @@ def test_a_common_tensor_is_a_pair(dtype: type) -> None:
 @pytest.mark.parametrize(
     "dtype", [torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.int32, torch.int8]
 )
+@pytest.mark.covers("torch_npu.testing.common_utils.create_dtype_tensor")
 def test_a_tensor_of_a_dtype_is_a_pair(dtype: torch.dtype) -> None:
     on_cpu, on_npu = common_utils.create_dtype_tensor((50, 4), dtype, no_zero=True, min_value=0)
     assert on_cpu.dtype == on_npu.dtype == dtype
@@ -70,6 +79,7 @@ def test_a_tensor_of_a_dtype_is_a_pair(dtype: torch.dtype) -> None:
     assert on_cpu.max() <= 5
 
 
+@pytest.mark.covers("torch_npu.testing.common_utils.test_2args_broadcast")
 def test_broadcasting_cases_are_run_on_both_devices() -> None:
     outputs = common_utils.test_2args_broadcast(torch.add)
     assert [ours.shape for ours, _ in outputs] == [(2, 3, 4, 5)] * 2
@@ -77,6 +87,7 @@ def test_broadcasting_cases_are_run_on_both_devices() -> None:
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.covers("torch_npu.testing.common_utils.check_operators_in_prof")
 def test_operators_are_looked_for_in_a_profile() -> None:
     def profile(*keys: str) -> SimpleNamespace:
         return SimpleNamespace(key_averages=lambda: [SimpleNamespace(key=key) for key in keys])
@@ -100,12 +111,14 @@ def skipped(decorated: object) -> bool:
     return False
 
 
+@pytest.mark.covers("torch_npu.testing.common_utils.SupportedDevices")
 def test_tests_are_run_on_supported_devices_only() -> None:
     name = torch.npu.get_device_name()
     assert not skipped(common_utils.SupportedDevices(["Ascend310P", name[:10]])(lambda: None))
     assert skipped(common_utils.SupportedDevices(["Ascend310P"])(lambda: None))
 
 
+@pytest.mark.covers("torch_npu.testing.common_utils.SkipIfNotGteCANNVersion")
 def test_tests_are_run_from_a_version_of_cann(monkeypatch: pytest.MonkeyPatch) -> None:
     needs = common_utils.SkipIfNotGteCANNVersion
     monkeypatch.setattr(common_utils, "get_cann_version", lambda module: "8.2.RC1")
@@ -120,6 +133,10 @@ def test_tests_are_run_from_a_version_of_cann(monkeypatch: pytest.MonkeyPatch) -
         needs("8.0.0", "NOTHING")(lambda: None)()
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.common_utils.SkipIfNotRegistered",
+    "torch_npu.testing.common_utils.SkipIfNoLapack",
+)
 def test_tests_are_run_where_an_operator_or_lapack_is_there() -> None:
     there = common_utils.SkipIfNotRegistered()
     assert not skipped(there("aten::add", "no add")(lambda: None))
@@ -132,6 +149,13 @@ def test_a_device_has_no_known_clock() -> None:
         common_utils.get_cycles_per_ms()
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.common_utils.Baseline",
+    "torch_npu.testing.common_utils.Baseline.get_baseline",
+    "torch_npu.testing.common_utils.Baseline.set_baseline",
+    "torch_npu.testing.common_utils.Baseline.save_baseline",
+    "torch_npu.testing.common_utils.dump_baseline",
+)
 def test_baselines_are_read_and_written(tmp_path: Path) -> None:
     path = tmp_path / "baseline.json"
     baseline = common_utils.Baseline(str(path))

@@ -24,6 +24,7 @@ def run(cls: type[unittest.TestCase]) -> unittest.TestResult:
     return result
 
 
+@pytest.mark.covers("torch_npu.testing.decorator.instantiate_tests")
 def test_a_test_for_each_dtype_and_format() -> None:
     seen = []
 
@@ -67,6 +68,7 @@ def test_a_failing_test_fails_for_its_dtype_only() -> None:
     assert [test._testMethodName for test, _ in failures] == ["test_floating_int32"]
 
 
+@pytest.mark.covers("torch_npu.testing.decorator.Dtypes", "torch_npu.testing.decorator.Formats")
 def test_what_cannot_be_instantiated_is_an_error() -> None:
     with pytest.raises(ValueError, match="No dtypes"):
         Dtypes()
@@ -82,6 +84,7 @@ def test_what_cannot_be_instantiated_is_an_error() -> None:
             def test_none(self) -> None: ...
 
 
+@pytest.mark.covers("torch_npu.testing.decorator.feed_data")
 def test_arguments_are_fed() -> None:
     def method(self: Any, x: int, y: int = 0) -> int:
         return x + y
@@ -91,6 +94,11 @@ def test_arguments_are_fed() -> None:
     assert fed(None) == 3
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.decorator.instantiate_ops_tests",
+    "torch_npu.testing.decorator.gen_op_input",
+    "torch_npu.testing.decorator.gen_ops_testcase",
+)
 @pytest.mark.timeout(600)
 def test_a_test_for_each_operator_dtype_and_format() -> None:
     named = {each.name: each for each in common_methods_invocations.op_db}
@@ -124,6 +132,7 @@ def test_a_test_for_each_operator_dtype_and_format() -> None:
     assert len(seen) == 4 - len([1 for test, _ in result.skipped if "correct" in str(test)])
 
 
+@pytest.mark.covers("torch_npu.testing.common_methods_invocations.sample_inputs_median_custom")
 def test_the_samples_of_median_have_one_answer() -> None:
     samples = list(
         common_methods_invocations.sample_inputs_median_custom(None, "npu", torch.float32, True)
@@ -136,6 +145,9 @@ def test_the_samples_of_median_have_one_answer() -> None:
         torch.median(sample.input, *sample.args)
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.common_methods_invocations.sample_inputs_normal_tensor_second"
+)
 def test_the_samples_of_normal_have_deviations() -> None:
     samples = common_methods_invocations.sample_inputs_normal_tensor_second(
         None, "npu", torch.float32, False

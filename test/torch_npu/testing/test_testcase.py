@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unittest
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,6 +35,12 @@ def fails(
         call(*arguments, **options)
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.testcase.TestCase",
+    "torch_npu.testing.testcase.TestCase.run",
+    "torch_npu.testing.testcase.TestCase.setUp",
+    "torch_npu.testing.testcase.TestCase.setUpClass",
+)
 def test_a_test_passes_fails_and_starts_from_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
 
@@ -57,6 +67,7 @@ def test_a_test_passes_fails_and_starts_from_the_seed(monkeypatch: pytest.Monkey
     assert torch.equal(*drawn)
 
 
+@pytest.mark.covers("torch_npu.testing.testcase.TestCase.assertEqual")
 @pytest.mark.parametrize("device", ["cpu", "npu"])
 def test_equal_within_the_precision(case: TestCase, device: str) -> None:
     x = torch.tensor([1.0, NAN], device=device)
@@ -95,6 +106,7 @@ def test_infinities_are_refused_unless_allowed(case: TestCase) -> None:
     case.assertNotEqual(INF, 1.0)
 
 
+@pytest.mark.covers("torch_npu.testing.testcase.TestCase.assertNotEqual")
 def test_not_equal(case: TestCase) -> None:
     case.assertNotEqual(torch.ones(2), torch.zeros(2))
     case.assertNotEqual("a", "b")
@@ -102,6 +114,7 @@ def test_not_equal(case: TestCase) -> None:
     fails(case.assertNotEqual, 1.0, 1.1, 0.2, "too near", match="too near")
 
 
+@pytest.mark.covers("torch_npu.testing.testcase.TestCase.assertAlmostEqual")
 def test_almost_equal(case: TestCase) -> None:
     case.assertAlmostEqual(1.0, 1.0 + 1e-8)
     fails(case.assertAlmostEqual, 1.0, 1.001)
@@ -111,6 +124,7 @@ def test_almost_equal(case: TestCase) -> None:
         case.assertAlmostEqual(1.0, 1.0, places=1, delta=0.1)
 
 
+@pytest.mark.covers("torch_npu.testing.testcase.TestCase.assertRtolEqual")
 def test_rtol_equal_allows_a_share_of_differences(case: TestCase) -> None:
     x = torch.ones(10000, device="npu")
     y = torch.ones(10000)
@@ -155,6 +169,7 @@ def test_rtol_equal_wants_the_same_shape_and_dtype(case: TestCase) -> None:
     fails(case.assertRtolEqual, torch.ones(2), torch.zeros(2), message="mine", match="mine")
 
 
+@pytest.mark.covers("torch_npu.testing.testcase.TestCase.assertTensorsSlowEqual")
 @pytest.mark.parametrize("device", ["cpu", "npu"])
 def test_tensors_are_compared_one_element_after_the_other(case: TestCase, device: str) -> None:
     x = torch.arange(6.0, device=device).reshape(2, 3)
@@ -164,6 +179,11 @@ def test_tensors_are_compared_one_element_after_the_other(case: TestCase, device
     fails(case.assertTensorsSlowEqual, x, x.int(), 0.5)
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.testcase.TestCase.genSparseTensor",
+    "torch_npu.testing.testcase.TestCase.safeCoalesce",
+    "torch_npu.testing.testcase.TestCase.safeToDense",
+)
 def test_sparse_tensors(case: TestCase) -> None:
     x, indices, values = case.genSparseTensor((4, 5), 2, 6, True)
     assert x.layout == torch.sparse_coo
@@ -174,6 +194,11 @@ def test_sparse_tensors(case: TestCase) -> None:
     fails(case.assertEqual, x, 2 * x)
 
 
+@pytest.mark.covers(
+    "torch_npu.testing.testcase.TestCase.assertWarns",
+    "torch_npu.testing.testcase.TestCase.assertNotWarn",
+    "torch_npu.testing.testcase.TestCase.maybeWarnsRegex",
+)
 def test_warnings(case: TestCase) -> None:
     def warn() -> None:
         warnings.warn("careful", UserWarning, stacklevel=2)
@@ -192,12 +217,59 @@ def test_warnings(case: TestCase) -> None:
         warn()
 
 
+@pytest.mark.covers("torch_npu.testing.testcase.TestCase.assertObjectIn")
 def test_objects_in_a_sequence_are_found_by_identity(case: TestCase) -> None:
     one, other = torch.ones(2), torch.ones(2)
     case.assertObjectIn(one, [other, one])
     fails(case.assertObjectIn, one, [other])
 
 
-def test_expected_output_is_kept_in_files(case: TestCase) -> None:
-    assert callable(case.assertExpectedRaises)
-    assert callable(case.assertExpectedStripMangled)
+@pytest.mark.covers(
+    "torch_npu.testing.testcase.TestCase.assertExpectedRaises",
+    "torch_npu.testing.testcase.TestCase.assertExpectedStripMangled",
+)
+def test_expected_output_is_kept_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Inner(TestCase):
+        def test_output(self) -> None:
+            self.assertExpectedStripMangled("a __torch__.Name here", "text")
+            self.assertExpectedRaises(ValueError, lambda: int("x"), subname="error")
+
+    module = ModuleType("module_of_inner")
+    module.__file__ = str(tmp_path / "module_of_inner.py")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    Inner.__module__ = module.__name__
+    Inner.setUpClass()
+    case = Inner("test_output")
+    prefix = tmp_path / "expect" / case.id().removeprefix("module_of_inner.")
+    prefix.parent.mkdir()
+    Path(f"{prefix}-text.expect").write_text("a  here")
+    error = Path(f"{prefix}-error.expect")
+    error.write_text("invalid literal for int() with base 10: 'x'")
+    case.test_output()
+    error.write_text("another error")
+    with pytest.raises(AssertionError, match="another error"):
+        case.test_output()
+    with pytest.raises(AssertionError, match="Did not raise"):
+        case.assertExpectedRaises(ValueError, lambda: None)
+
+
+@pytest.mark.covers("torch_npu.testing.testcase.run_tests", traced=False)
+def test_a_file_runs_its_tests(tmp_path: Path) -> None:
+    file = tmp_path / "cases.py"
+    file.write_text(
+        "from torch_npu.testing.testcase import TestCase, run_tests\n"
+        "class Cases(TestCase):\n"
+        "    def test_one(self):\n"
+        "        self.assertEqual(1, 1)\n"
+        "    def test_two(self):\n"
+        "        self.assertEqual(1, 2)\n"
+        "run_tests()\n"
+    )
+    commands = ([sys.executable, str(file)], [sys.executable, str(file), "Cases.test_one"])
+    both, one = (
+        subprocess.run(command, capture_output=True, text=True, check=False) for command in commands
+    )
+    assert both.returncode == 1
+    assert "FAIL: test_two" in both.stderr
+    assert one.returncode == 0, one.stderr
+    assert "Ran 1 test" in one.stderr

@@ -16,6 +16,7 @@ _LATE = {
     "contrib": "",
     "jit": "",
     "optim": "",
+    "testing": "",
 }
 
 # Modules of the official package that this one does not have, and what to use instead.

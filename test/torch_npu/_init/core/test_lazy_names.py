@@ -10,7 +10,7 @@ import pytest
 import torch_npu
 
 
-@pytest.mark.parametrize("name", ["contrib", "optim", "HiFloat8Tensor"])
+@pytest.mark.parametrize("name", ["contrib", "optim", "testing", "HiFloat8Tensor"])
 def test_late_name_is_an_attribute_of_the_package(name: str) -> None:
     assert getattr(torch_npu, name).__name__.rpartition(".")[2] == name
 
