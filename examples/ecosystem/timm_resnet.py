@@ -1,9 +1,9 @@
-"""timm: train a small vision transformer on npu, with timm's loader, optimizer and schedule.
+"""timm: train a small ResNet on npu, with timm's loader, optimizer and schedule.
 
-The loader prefetches to npu on a stream of its own. The images are made here: each of the four
-classes has a bright quarter.
+The loader prefetches to npu on a stream of its own. The images are made here: noise in which one of
+the three colours is stronger, which is the class.
 
-    python examples/ecosystem/timm_vit.py
+    python examples/ecosystem/timm_resnet.py
 
 With PyPI's torchvision, which is built for CUDA, start it as torchvision_from_pypi.py says.
 """
@@ -20,11 +20,11 @@ from timm.scheduler import CosineLRScheduler
 from torch import nn
 from torch.utils.data import Dataset
 
-SIZE, CLASSES, EPOCHS, BATCH = 32, 4, 20, 32
+SIZE, CLASSES, EPOCHS, BATCH = 32, 3, 4, 32
 
 
-class Quarters(Dataset):
-    """Noise images of SIZE×SIZE pixels; the class is the number of the one brighter quarter."""
+class Colours(Dataset):
+    """Noise images of SIZE×SIZE pixels; the class is the number of the stronger colour."""
 
     def __init__(self, count: int) -> None:
         self.transform = None  # set by create_loader
@@ -32,10 +32,8 @@ class Quarters(Dataset):
         self.pixels = torch.randint(
             0, 128, (count, SIZE, SIZE, 3), dtype=torch.uint8, generator=generator
         )
-        half = SIZE // 2
         for index, image in enumerate(self.pixels):
-            top, left = divmod(index % CLASSES, 2)
-            image[top * half : (top + 1) * half, left * half : (left + 1) * half] += 127
+            image[..., index % CLASSES] += 127
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -47,7 +45,7 @@ class Quarters(Dataset):
 def train(device: str) -> Outcome:
     torch.manual_seed(0)
     loader = create_loader(
-        Quarters(128),
+        Colours(128),
         input_size=(3, SIZE, SIZE),
         batch_size=BATCH,
         is_training=True,
@@ -55,16 +53,8 @@ def train(device: str) -> Outcome:
         num_workers=0,
         device=torch.device(device),
     )
-    model = timm.create_model(
-        "vit_tiny_patch16_224",
-        img_size=SIZE,
-        patch_size=16,
-        embed_dim=48,
-        depth=2,
-        num_heads=3,
-        num_classes=CLASSES,
-    ).to(device)
-    optimizer = create_optimizer_v2(model, opt="adamw", lr=2e-3, weight_decay=0.01)
+    model = timm.create_model("resnet18", num_classes=CLASSES, channels=(16, 16, 32, 32)).to(device)
+    optimizer = create_optimizer_v2(model, opt="adamw", lr=1e-3, weight_decay=0.01)
     schedule = CosineLRScheduler(optimizer, t_initial=EPOCHS, lr_min=1e-4)
     loss_fn = nn.CrossEntropyLoss()
 

@@ -1,6 +1,6 @@
 """Runs a script with PyPI's torchvision beside a CPU build of PyTorch.
 
-    python examples/ecosystem/torchvision_from_pypi.py examples/ecosystem/timm_vit.py
+    python examples/ecosystem/torchvision_from_pypi.py examples/ecosystem/timm_resnet.py
 
 PyPI's torchvision is built for CUDA. Beside a CPU build of PyTorch its compiled part is not loaded,
 and importing its Python part fails, because that part adds to two operators of the compiled one.

@@ -39,11 +39,11 @@ def run_script(*command: str, out: Path) -> tuple[subprocess.CompletedProcess[st
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "script",
-    ["accelerate_loop", "lightning_module", "peft_lora", "timm_vit", "transformers_trainer"],
+    ["accelerate_loop", "lightning_module", "peft_lora", "timm_resnet", "transformers_trainer"],
 )
 def test_trains_on_npu_as_on_the_cpu(script: str, tmp_path: Path) -> None:
     path = str(FOLDER / f"{script}.py")
-    launcher = [str(FOLDER / "torchvision_from_pypi.py")] if script == "timm_vit" else []
+    launcher = [str(FOLDER / "torchvision_from_pypi.py")] if script == "timm_resnet" else []
     done, report = run_script(*launcher, path, out=tmp_path / "report.json")
     assert done.returncode == 0, done.stderr
     assert report["faults"] == []
