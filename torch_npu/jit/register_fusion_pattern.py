@@ -10,7 +10,9 @@ _PASSES = (fast_gelu_pass,)
 
 
 def optimize(jit_mod: torch.jit.ScriptModule) -> None:
-    """Runs every pass over a module and its submodules, in place.
+    """Runs every pass over a module and its submodules, in place, before the module first runs.
+
+    A graph that has run keeps its plan, and tracing runs it unless `check_trace=False`.
 
     Raises `TypeError` for what neither `torch.jit.script` nor `torch.jit.trace` has made.
     """

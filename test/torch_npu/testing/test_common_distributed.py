@@ -62,6 +62,7 @@ class Group:
 
 @pytest.mark.covers("torch_npu.testing.common_distributed.with_comms")
 @pytest.mark.parametrize("fail", [False, True])
+@pytest.mark.covers("torch_npu.testing.common_distributed.with_comms")
 def test_a_method_runs_in_a_group_that_is_destroyed(
     fail: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
