@@ -25,7 +25,10 @@ class _Block(torch.nn.Module):
 @pytest.mark.parametrize("make", ["script", "trace"])
 def test_gelu_becomes_fast_gelu(make: str) -> None:
     x = torch.linspace(-4, 4, 33, device="npu")
-    module = torch.jit.script(_Block()) if make == "script" else torch.jit.trace(_Block(), (x,), check_trace=False)
+    if make == "script":
+        module = torch.jit.script(_Block())
+    else:
+        module = torch.jit.trace(_Block(), (x,), check_trace=False)
     jit.optimize(module)
     for part in (module, module.inner):
         assert "npu::fast_gelu" in str(part.graph)

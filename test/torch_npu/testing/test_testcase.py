@@ -41,6 +41,9 @@ def fails(
     "torch_npu.testing.testcase.TestCase.setUp",
     "torch_npu.testing.testcase.TestCase.setUpClass",
 )
+@pytest.mark.covers(
+    "torch_npu.testing.testcase.TestCase.setUp", "torch_npu.testing.testcase.TestCase.setUpClass"
+)
 def test_a_test_passes_fails_and_starts_from_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
 
