@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 
 _PATTERN = """
@@ -26,5 +28,5 @@ def fast_gelu_pass(jit_mod: torch.jit.ScriptModule) -> None:
     for module in jit_mod.modules():
         if hasattr(module, "graph"):
             torch._C._jit_pass_custom_pattern_based_rewrite_graph(
-                _PATTERN, _REPLACEMENT, module.graph
+                _PATTERN, _REPLACEMENT, cast(torch._C.Graph, module.graph)
             )
