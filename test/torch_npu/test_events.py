@@ -136,12 +136,8 @@ def test_a_cpu_stream_is_refused():
 
 
 def test_what_is_not_supported_says_so():
-    with pytest.raises(NotImplementedError, match="interprocess"):
-        torch.npu.Event(interprocess=True)
     with pytest.raises(NotImplementedError, match="external"):
         torch.npu.Event(external=True)
-    with pytest.raises(NotImplementedError, match="between processes"):
-        torch.npu.Event().ipc_handle()
 
 
 def test_blocking_events_are_accepted():

@@ -185,10 +185,10 @@ def current_blas_handle() -> None:
 
 
 def ipc_collect() -> None:
-    """Frees memory whose importers in other processes have released it.
+    """Frees memory that other processes have released.
 
-    Memory is released to the allocator as soon as its last importer lets go, so there is nothing
-    left to collect; initialises the backend as PyTorch's other `ipc_collect` does.
+    Memory returns to the allocator as soon as the process that received it lets go or ends, so
+    there is nothing left to collect; initialises the backend as PyTorch's other `ipc_collect` does.
     """
     _lazy_init()
 

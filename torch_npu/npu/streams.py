@@ -98,7 +98,8 @@ class Event(_C._NPUEventBase):
     Args:
         enable_timing: whether `elapsed_time` can be asked for.
         blocking: whether `synchronize` sleeps instead of spinning.
-        interprocess: whether the event can be shared with other processes.
+        interprocess: whether the event can be shared with other processes, on the device that is
+            current now. Such an event keeps no time.
         external: whether a captured graph waits for and records the event itself.
     """
 
@@ -118,9 +119,14 @@ class Event(_C._NPUEventBase):
         )
 
     @classmethod
-    def from_ipc_handle(cls, device: torch.device, handle: bytes) -> Self:
-        """The event of another process whose `ipc_handle()` is `handle`."""
-        return super().from_ipc_handle(device, handle)
+    def from_ipc_handle(  # type: ignore[override]
+        cls, device: torch.device, handle: bytes
+    ) -> Self:
+        """The event of another process whose `ipc_handle()` is `handle`, for work on `device`.
+
+        Raises `RuntimeError`, which names the handle, where it is wrong or its process has ended.
+        """
+        return super().from_ipc_handle(_get_device_index(device, optional=True), handle)
 
     def record(self, stream: Stream | torch.Stream | None = None) -> None:
         """Records the event in `stream`, the current one by default, of the event's device."""
@@ -143,7 +149,7 @@ class Event(_C._NPUEventBase):
         super().synchronize()
 
     def ipc_handle(self) -> bytes:
-        """A handle by which another process can open the event."""
+        """A handle by which another process can open the event, which needs `interprocess=True`."""
         return super().ipc_handle()
 
     @property

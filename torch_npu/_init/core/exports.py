@@ -12,7 +12,7 @@ from typing import Any
 from torch_npu._init.core import lazy_names
 
 # Modules that are attributes of the package without an import statement of the user's.
-_SUBMODULES = ("npu", "utils")
+_SUBMODULES = ("multiprocessing", "npu", "utils")
 
 # Names of the package by the module that defines them.
 _NAMES = {

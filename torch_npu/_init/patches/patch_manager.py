@@ -105,6 +105,6 @@ class PatchManager:
 
 def apply_all() -> None:
     """Registers the patches of this package and applies them."""
-    from torch_npu._init.patches import storage  # noqa: F401 (registers on import)
+    from torch_npu._init.patches import multiprocessing, storage  # noqa: F401 (register on import)
 
     PatchManager.apply_all()

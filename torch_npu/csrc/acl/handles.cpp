@@ -1,7 +1,5 @@
 #include "torch_npu/csrc/acl/handles.h"
 
-#include <pthread.h>
-
 #include <atomic>
 
 #include "torch_npu/csrc/acl/check.h"
@@ -16,11 +14,6 @@ std::atomic<bool> abandoned{false};
 }  // namespace
 
 void abandonHandles() noexcept { abandoned.store(true, std::memory_order_relaxed); }
-
-void abandonHandlesInForkedChildren() noexcept {
-  [[maybe_unused]] static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { abandonHandles(); });
-}
 
 bool handlesAbandoned() noexcept { return abandoned.load(std::memory_order_relaxed); }
 
@@ -49,7 +42,6 @@ void detail::HostMemoryDeleter::operator()(void* memory) const noexcept {
 }
 
 UniqueEvent createEvent(uint32_t flags) {
-  abandonHandlesInForkedChildren();
   aclrtEvent event = nullptr;
   // The extended form's events are not limited in number and need no reset between two records.
   if (api().aclrtCreateEventExWithFlag != nullptr) {
@@ -61,21 +53,18 @@ UniqueEvent createEvent(uint32_t flags) {
 }
 
 UniqueStream createStream(uint32_t priority, uint32_t flags) {
-  abandonHandlesInForkedChildren();
   aclrtStream stream = nullptr;
   NPU_CHECK(api().aclrtCreateStreamWithConfig(&stream, priority, flags));
   return UniqueStream(stream);
 }
 
 UniqueDeviceMemory allocateDeviceMemory(size_t size) {
-  abandonHandlesInForkedChildren();
   void* memory = nullptr;
   NPU_CHECK(api().aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST));
   return UniqueDeviceMemory(memory);
 }
 
 UniqueHostMemory allocateHostMemory(size_t size) {
-  abandonHandlesInForkedChildren();
   void* memory = nullptr;
   NPU_CHECK(api().aclrtMallocHost(&memory, size));
   return UniqueHostMemory(memory);

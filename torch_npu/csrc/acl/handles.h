@@ -41,13 +41,9 @@ UniqueStream createStream(uint32_t priority, uint32_t flags);
 UniqueDeviceMemory allocateDeviceMemory(size_t size);
 UniqueHostMemory allocateHostMemory(size_t size);
 
-// From here on handles are dropped instead of given back: the runtime has ended, or this process
-// was forked from the one that owns them.
+// From here on handles are dropped instead of given back: this process was forked from the one that
+// owns them. A child of a process that has not used the runtime makes its own; see lazyInit().
 void abandonHandles() noexcept;
 bool handlesAbandoned() noexcept;
-
-// Has a child of fork() abandon the handles that it inherits. To be called before the first handle
-// is made; a child forked earlier makes its own. The functions above call it themselves.
-void abandonHandlesInForkedChildren() noexcept;
 
 }  // namespace torch_npu::acl

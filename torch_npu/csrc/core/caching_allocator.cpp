@@ -12,6 +12,7 @@
 #include "torch_npu/csrc/acl/handles.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/core/allocator_config.h"
+#include "torch_npu/csrc/core/ipc/shared_storage.h"
 #include "torch_npu/csrc/core/memory/device_caching_allocator.h"
 #include "torch_npu/csrc/core/npu_stream.h"
 
@@ -93,7 +94,6 @@ C10_NOINLINE DeviceCachingAllocator& CachingAllocator::start(DeviceIndex device)
   lazyInit();
   checkDeviceIndex(device);
   applyAllocatorEnvironment();
-  acl::abandonHandlesInForkedChildren();
   [[maybe_unused]] static const int fork_handler =
       pthread_atfork(nullptr, nullptr, [] { cachingAllocator()->forgetDevices(); });
   SharedSettings& settings = sharedSettings();
@@ -161,7 +161,11 @@ void CachingAllocator::emptyCache(c10::MempoolId_t pool) {
 }
 
 void CachingAllocator::recordStream(const c10::DataPtr& data_ptr, c10::Stream stream) {
-  // Memory of other origin, such as another process's, is its owner's business.
+  if (ipc::isReceived(data_ptr)) {
+    ipc::recordStreamOfReceived(data_ptr, stream);
+    return;
+  }
+  // Memory of other origin is its owner's business.
   if (data_ptr.get_context() == nullptr || data_ptr.get_deleter() != &deleteBlock) {
     return;
   }

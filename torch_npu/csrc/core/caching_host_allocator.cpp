@@ -60,7 +60,6 @@ class CachingHostAllocatorImpl final
   void allocate_host_memory(size_t size, void** pointer) override {
     ensureAnyContext();
     applyAllocatorEnvironment();
-    acl::abandonHandlesInForkedChildren();
     const DurationScope scope(stats_.host_alloc_time, stats_.timing_mutex_);
     aclError code = acl::api().aclrtMallocHost(pointer, size);
     if (acl::isOutOfMemory(code)) {

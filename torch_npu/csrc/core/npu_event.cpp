@@ -2,6 +2,9 @@
 
 #include <c10/util/Exception.h>
 
+#include <cstring>
+#include <utility>
+
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
 
@@ -18,6 +21,53 @@ aclrtEvent create(bool enable_timing) {
     NPU_CHECK(acl::api().aclrtCreateEventWithFlag(&created, flags));
   }
   return created;
+}
+
+namespace {
+thread_local aclrtEvent to_adopt = nullptr;
+}  // namespace
+
+Adoption::Adoption(aclrtEvent event) noexcept { to_adopt = event; }
+
+Adoption::~Adoption() { destroy(std::exchange(to_adopt, nullptr)); }
+
+aclrtEvent Adoption::take() {
+  TORCH_CHECK(to_adopt != nullptr,
+              "this torch.Event is not one of npu's shared events: make it with "
+              "torch.npu.Event(interprocess=True)");
+  return std::exchange(to_adopt, nullptr);
+}
+
+aclrtEvent createShared() {
+  const acl::RuntimeApi& api = acl::api();
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      api.aclrtIpcGetEventHandle != nullptr && api.aclrtCreateEventExWithFlag != nullptr,
+      "this CANN lacks aclrtIpcGetEventHandle: synchronize the stream before another process uses "
+      "its results");
+  ensureContext(currentDevice());
+  aclrtEvent created = nullptr;
+  NPU_CHECK(api.aclrtCreateEventExWithFlag(&created, ACL_EVENT_IPC));
+  return created;
+}
+
+std::string sharedHandle(aclrtEvent event) {
+  aclrtIpcEventHandle handle;
+  NPU_CHECK(acl::api().aclrtIpcGetEventHandle(event, &handle));
+  return {handle.reserved, sizeof(handle.reserved)};
+}
+
+aclrtEvent openShared(const std::string& text) {
+  aclrtIpcEventHandle handle = {};
+  TORCH_CHECK_VALUE(text.size() <= sizeof(handle.reserved), "the handle of an event has ",
+                    sizeof(handle.reserved), " bytes, not ", text.size(), ": '", text, "'");
+  TORCH_CHECK_NOT_IMPLEMENTED(acl::api().aclrtIpcOpenEventHandle != nullptr,
+                              "this CANN lacks aclrtIpcOpenEventHandle: let the other process "
+                              "synchronize its stream");
+  std::memcpy(handle.reserved, text.data(), text.size());
+  ensureContext(currentDevice());
+  aclrtEvent opened = nullptr;
+  NPU_CHECK(acl::api().aclrtIpcOpenEventHandle(handle, &opened));
+  return opened;
 }
 
 void destroy(aclrtEvent event) noexcept {

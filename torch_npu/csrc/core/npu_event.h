@@ -6,8 +6,10 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "acl/acl.h"
@@ -16,6 +18,28 @@
 namespace torch_npu {
 
 namespace event {
+
+// Of a c10::Event that is shared with other processes: its first record() records nothing, it takes
+// over the event of the Adoption that is in force.
+constexpr auto kShared = static_cast<c10::EventFlag>(16);
+
+// Hands an event to a c10::Event with kShared, on the calling thread.
+class C10_EXPORT Adoption {
+ public:
+  explicit Adoption(aclrtEvent event) noexcept;
+  ~Adoption();  // destroys the event if nobody has taken it
+  Adoption(const Adoption&) = delete;
+  Adoption& operator=(const Adoption&) = delete;
+  // Throws where none is in force.
+  static aclrtEvent take();
+};
+
+// A new event that other processes may open, on the current device.
+C10_EXPORT aclrtEvent createShared();
+// The handle by which they do, ACL_IPC_EVENT_HANDLE_SIZE bytes.
+C10_EXPORT std::string sharedHandle(aclrtEvent event);
+// The event with that handle, on the current device.
+C10_EXPORT aclrtEvent openShared(const std::string& handle);
 
 // On the calling thread's context. ACL_EVENT_TIME_LINE makes elapsed times available.
 C10_EXPORT aclrtEvent create(bool enable_timing);

@@ -11,6 +11,7 @@
 
 #include "acl/acl.h"
 #include "torch_npu/csrc/acl/check.h"
+#include "torch_npu/csrc/acl/handles.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
 
 namespace torch_npu {
@@ -44,6 +45,7 @@ constinit ProcessState process;
 void markForkedChild() noexcept {
   if (process.initializing.load(std::memory_order_relaxed)) {
     process.bad_fork.store(true, std::memory_order_relaxed);
+    acl::abandonHandles();
   }
   process.initialized.store(false, std::memory_order_relaxed);
   thread_state.context = kNoContext;

@@ -87,6 +87,10 @@ void NPUGuardImpl::record(void** event, const c10::Stream& stream, DeviceIndex d
   TORCH_CHECK(device_index == -1 || device_index == stream.device_index(), "Event device index ",
               static_cast<int>(device_index), " does not match recording stream's device index ",
               static_cast<int>(stream.device_index()), ".");
+  if (C10_UNLIKELY(flag == event::kShared) && *event == nullptr) {
+    *event = event::Adoption::take();
+    return;
+  }
   const aclrtStream handle = NPUStream(stream).stream();
   if (*event == nullptr) *event = event::create(flag == c10::EventFlag::BACKEND_DEFAULT);
   NPU_CHECK(acl::api().aclrtRecordEvent(*event, handle));

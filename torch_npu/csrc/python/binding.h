@@ -16,6 +16,7 @@ void addDeviceBindings(py::module& module);
 void addStreamBindings(py::module& module);
 void addEventBindings(py::module& module);
 void addMemoryBindings(py::module& module);
+void addSharingBindings(py::module& module);
 void addMemorySnapshotBindings(py::module& module);
 void addHostMemoryBindings(py::module& module);
 void addFallbackBindings(py::module& module);

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <new>
+#include <string>
 
+#include "torch_npu/csrc/core/npu_guard.h"
 #include "torch_npu/csrc/python/binding.h"
 
 namespace torch_npu::python {
@@ -35,6 +37,21 @@ bool parseStream(PyObject* args, PyObject* kwargs, c10::Stream& stream) {
   return true;
 }
 
+PyObject* allocate(PyTypeObject* type, c10::EventFlag flag) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self == nullptr) throw python_error();
+  new (&eventOf(self)) c10::Event(c10::DeviceType::PrivateUse1, flag);
+  return self;
+}
+
+// A Python event around one of the current device that other processes use too.
+PyObject* adopt(PyTypeObject* type, aclrtEvent shared) {
+  const event::Adoption adoption(shared);
+  PyObject* self = allocate(type, event::kShared);
+  eventOf(self).record(getCurrentNPUStream().unwrap());
+  return self;
+}
+
 PyObject* newEvent(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   HANDLE_TH_ERRORS
   static constexpr std::array<const char*, 5> kNames = {"enable_timing", "blocking", "interprocess",
@@ -47,20 +64,16 @@ PyObject* newEvent(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                   &enable_timing, &blocking, &interprocess, &external) == 0) {
     return nullptr;
   }
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      interprocess == 0,
-      "torch.npu.Event(interprocess=True) is not supported: synchronize the "
-      "stream before another process uses its results");
+  TORCH_CHECK_VALUE(interprocess == 0 || enable_timing == 0,
+                    "an event with interprocess=True keeps no time: leave enable_timing out, and "
+                    "measure with an event of its own");
   TORCH_CHECK_NOT_IMPLEMENTED(
       external == 0,
       "torch.npu.Event(external=True) is not supported: record and wait for "
       "an event within the captured graph, or outside it");
-  PyObject* self = type->tp_alloc(type, 0);
-  if (self == nullptr) return nullptr;
-  new (&eventOf(self)) c10::Event(
-      c10::DeviceType::PrivateUse1,
-      enable_timing != 0 ? c10::EventFlag::BACKEND_DEFAULT : c10::EventFlag::PYTORCH_DEFAULT);
-  return self;
+  if (interprocess != 0) return adopt(type, event::createShared());
+  return allocate(
+      type, enable_timing != 0 ? c10::EventFlag::BACKEND_DEFAULT : c10::EventFlag::PYTORCH_DEFAULT);
   END_HANDLE_TH_ERRORS
 }
 
@@ -114,11 +127,31 @@ PyObject* elapsedTime(PyObject* self, PyObject* end) {
   END_HANDLE_TH_ERRORS
 }
 
-PyObject* refuseIpc(PyObject* /*unused*/, PyObject* /*unused*/) {
+PyObject* ipcHandle(PyObject* self, PyObject* /*unused*/) {
   HANDLE_TH_ERRORS
-  TORCH_CHECK_NOT_IMPLEMENTED(false,
-                              "an event of an npu device cannot be shared between processes: "
-                              "synchronize the stream before another process uses its results");
+  TORCH_CHECK(eventOf(self).flag() == event::kShared,
+              "the event is for this process alone: make it with "
+              "torch.npu.Event(interprocess=True) to share it");
+  const std::string handle = event::sharedHandle(eventOf(self).eventId());
+  return PyBytes_FromStringAndSize(handle.data(), static_cast<Py_ssize_t>(handle.size()));
+  END_HANDLE_TH_ERRORS
+}
+
+PyObject* fromIpcHandle(PyObject* type, PyObject* args) {
+  HANDLE_TH_ERRORS
+  int device = 0;
+  PyObject* handle = nullptr;  // borrowed
+  if (PyArg_ParseTuple(args, "iS", &device, &handle) == 0) return nullptr;
+  const std::string text(PyBytes_AS_STRING(handle), static_cast<size_t>(PyBytes_GET_SIZE(handle)));
+  lazyInit();
+  checkDeviceIndex(toDeviceIndex(device));
+  const NPUGuard guard(toDeviceIndex(device));
+  aclrtEvent opened = nullptr;
+  {
+    py::gil_scoped_release no_gil;
+    opened = event::openShared(text);
+  }
+  return adopt(reinterpret_cast<PyTypeObject*>(type), opened);
   END_HANDLE_TH_ERRORS
 }
 
@@ -144,8 +177,9 @@ std::array<PyMethodDef, 8> event_methods = {{
     {"query", query, METH_NOARGS, "Whether all work before the last record has completed."},
     {"elapsed_time", elapsedTime, METH_O, "Milliseconds from this event to the given one."},
     {"synchronize", synchronize, METH_NOARGS, "Waits until the event has completed."},
-    {"ipc_handle", refuseIpc, METH_NOARGS, "Not supported."},
-    {"from_ipc_handle", refuseIpc, METH_VARARGS | METH_CLASS, "Not supported."},
+    {"ipc_handle", ipcHandle, METH_NOARGS, "A handle by which another process can open the event."},
+    {"from_ipc_handle", fromIpcHandle, METH_VARARGS | METH_CLASS,
+     "The event that has this handle, for work of the device with this index."},
     {nullptr, nullptr, 0, nullptr},
 }};
 

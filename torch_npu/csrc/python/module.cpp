@@ -8,6 +8,7 @@ PYBIND11_MODULE(_C, module) {
   addStreamBindings(module);
   addEventBindings(module);
   addMemoryBindings(module);
+  addSharingBindings(module);
   addMemorySnapshotBindings(module);
   addHostMemoryBindings(module);
   addFallbackBindings(module);

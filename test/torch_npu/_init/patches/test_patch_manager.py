@@ -16,7 +16,11 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> type[PatchManager]:
 
 
 def test_the_list_of_patches_is_this() -> None:
-    assert PatchManager.list() == [("npu", "storage_is_shared", True)]
+    assert PatchManager.list() == [
+        ("multiprocessing", "storage_sharing_methods", True),
+        ("multiprocessing", "reductions", True),
+        ("npu", "storage_is_shared", True),
+    ]
 
 
 def test_storage_of_a_cpu_tensor_is_shared_only_once_it_is() -> None:
@@ -113,6 +117,19 @@ def test_registering_leaves_the_function_as_it_is(manager: type[PatchManager]) -
     def patch() -> None: ...
 
     assert manager.register_patch("npu")(patch) is patch
+
+
+def test_failing_patch_names_itself_when_the_package_is_imported(run_python) -> None:
+    code = """
+import torch.multiprocessing.reductions
+del torch.multiprocessing.reductions.init_reductions
+import torch_npu
+"""
+    result = run_python(code)
+    assert result.returncode == 1
+    assert (
+        "PatchError: the patch 'reductions' of the group 'multiprocessing' failed" in result.stderr
+    )
 
 
 def test_name_is_taken_once_in_a_group(manager: type[PatchManager]) -> None:

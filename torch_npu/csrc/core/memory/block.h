@@ -47,6 +47,8 @@ struct Block {
   c10::StreamId stream = 0;
   // Events that other streams have still to reach before the block is free.
   int32_t pending_events = 0;
+  // Who has the block besides its client; see DeviceCachingAllocator::retain().
+  int32_t retained = 0;
   // The pool's search count when the block became free: its age for garbage collection.
   uint64_t free_since = 0;
   c10::DeviceIndex device = 0;

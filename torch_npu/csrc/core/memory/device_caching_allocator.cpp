@@ -131,6 +131,12 @@ void DeviceCachingAllocator::handOut(Block* block, Request& request) {
   trace_.add(Action::ALLOC, *block, request.requested, block->context);
 }
 
+void DeviceCachingAllocator::retain(Block* block) {
+  Lock lock(lock_);
+  ++block->retained;
+  block->bins = nullptr;  // so that free() looks at it
+}
+
 void DeviceCachingAllocator::freeSlow(Block* block) noexcept {
   try {
     MemoryTrace::Context context;
@@ -138,6 +144,10 @@ void DeviceCachingAllocator::freeSlow(Block* block) noexcept {
       context = trace_.gather(RecordContext::ALL);
     }
     Lock lock(lock_);
+    if (block->retained > 0) {
+      --block->retained;
+      return;
+    }
     trace_.add(Action::FREE_REQUESTED, *block, block->requested_size,
                context != nullptr ? context : block->context);
     block->allocated = false;

@@ -67,6 +67,9 @@ class DeviceCachingAllocator {
     freeSlow(block);
   }
 
+  // Makes one more free() necessary, for another process that uses the block.
+  void retain(Block* block);
+
   void recordStream(Block* block, c10::Stream stream);
 
   // Gives all free segments back to the device; a pool other than {0, 0} restricts that to it.

@@ -1,5 +1,9 @@
 #include "torch_npu/csrc/core/memory/segment.h"
 
+#include <array>
+#include <mutex>
+#include <unordered_map>
+
 #include <c10/util/Exception.h>
 
 #include "torch_npu/csrc/acl/check.h"
@@ -27,6 +31,20 @@ aclrtDrvMemHandle allocatePhysical(c10::DeviceIndex device, size_t size) {
   NPU_CHECK_CODE(code, "aclrtMallocPhysical");
   return handle;
 }
+
+// The segments that other processes can import, by key.
+struct Exports {
+  std::mutex mutex;
+  std::unordered_map<std::string, char*> bases;
+};
+
+Exports& exports() {
+  static auto* exports = new Exports;
+  return *exports;
+}
+
+// What CANN asks callers to offer for a key.
+constexpr size_t kKeySize = 65;
 
 }  // namespace
 
@@ -72,6 +90,11 @@ Segment::~Segment() {
   }
   try {
     ensureContext(device_);
+    if (!export_key_.empty()) {
+      std::lock_guard<std::mutex> guard(exports().mutex);
+      exports().bases.erase(export_key_);
+      NPU_CHECK_WARN(acl::api().aclrtIpcMemClose(export_key_.c_str()));
+    }
     if (!expandable()) {
       NPU_CHECK_WARN(acl::api().aclrtFree(base_));
       return;
@@ -81,6 +104,38 @@ Segment::~Segment() {
   } catch (const std::exception& error) {
     TORCH_WARN("device memory could not be given back: ", error.what());
   }
+}
+
+std::string Segment::exportKeyOf(void* base, size_t size) {
+  const acl::RuntimeApi& api = acl::api();
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      api.aclrtIpcMemGetExportKey != nullptr && api.aclrtIpcMemClose != nullptr,
+      "this CANN lacks aclrtIpcMemGetExportKey: send tensors through host memory");
+  std::array<char, kKeySize> key{};
+  NPU_CHECK(api.aclrtIpcMemGetExportKey(base, size, key.data(), key.size(),
+                                        ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION));
+  key.back() = '\0';
+  return key.data();
+}
+
+const std::string& Segment::exportKey() {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !expandable(),
+      "memory of an expandable segment cannot be shared with other processes: leave "
+      "expandable_segments:True out of PYTORCH_NPU_ALLOC_CONF, or send a copy on the CPU");
+  ensureContext(device_);
+  std::lock_guard<std::mutex> guard(exports().mutex);
+  if (export_key_.empty()) {
+    export_key_ = exportKeyOf(base_, size_);
+    exports().bases[export_key_] = base_;
+  }
+  return export_key_;
+}
+
+char* Segment::baseOfExport(const std::string& key) {
+  std::lock_guard<std::mutex> guard(exports().mutex);
+  const auto found = exports().bases.find(key);
+  return found != exports().bases.end() ? found->second : nullptr;
 }
 
 bool Segment::map(size_t offset, size_t size) {

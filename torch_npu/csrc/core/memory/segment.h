@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <c10/core/Device.h>
@@ -41,6 +42,14 @@ class Segment {
   // Takes the memory behind [offset, offset + size) away again.
   void unmap(size_t offset, size_t size) noexcept;
 
+  // The key by which other processes can import the segment, made at the first call. Throws for an
+  // expandable segment, which is not one allocation of the device.
+  const std::string& exportKey();
+  // The same for any allocation of this process; the runtime drops it with the allocation.
+  static std::string exportKeyOf(void* base, size_t size);
+  // Where the segment with that key is; null if it is not a segment of this process.
+  static char* baseOfExport(const std::string& key);
+
   bool expandable() const noexcept { return granule_ != 0; }
   char* base() const noexcept { return base_; }
   size_t size() const noexcept { return size_; }
@@ -65,6 +74,7 @@ class Segment {
   size_t mapped_bytes_ = 0;
   // One per granule; null where there is no memory behind it.
   std::vector<aclrtDrvMemHandle> handles_;
+  std::string export_key_;
 };
 
 // Free and total bytes of a device, whoever uses them.
