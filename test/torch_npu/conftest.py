@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +40,14 @@ def run_python() -> RunPython:
         )
 
     return run
+
+
+@pytest.fixture
+def read_trace() -> Callable[[Path], list[dict[str, Any]]]:
+    """Reads the events of a chrome trace that have a duration."""
+
+    def read(path: Path) -> list[dict[str, Any]]:
+        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+        return [event for event in events if event.get("ph") == "X"]
+
+    return read

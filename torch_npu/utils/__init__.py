@@ -1,5 +1,7 @@
 """Utilities of `torch_npu`: versions, error codes, saving in the background, counting."""
 
+import importlib
+
 from torch_npu.utils.affinity import reset_thread_affinity, set_thread_affinity
 from torch_npu.utils.cann_version import get_cann_version
 from torch_npu.utils.combine_tensors import (
@@ -14,22 +16,21 @@ __all__ = [
     "get_part_combined_tensor",
     "is_combined_tensor_valid",
     "npu_combine_tensors",
+    "profiler",
     "reset_thread_affinity",
     "save_async",
     "set_thread_affinity",
 ]
 
 
+# What costs time to import, or needs `torch_npu.npu`: it comes when it is first asked for.
+_LATE = {"FlopsCounter": "flops_count", "profiler": "profiler", "save_async": "serialization"}
+
+
 def __getattr__(name: str) -> object:
-    """What costs time to import, or needs `torch_npu.npu`, comes when it is first asked for."""
-    if name == "FlopsCounter":
-        from torch_npu.utils.flops_count import FlopsCounter
-
-        return FlopsCounter
-    if name == "save_async":
-        from torch_npu.utils.serialization import save_async
-
-        return save_async
+    if name in _LATE:
+        module = importlib.import_module(f"torch_npu.utils.{_LATE[name]}")
+        return module if name == _LATE[name] else getattr(module, name)
     raise AttributeError(
         f"module 'torch_npu.utils' has no attribute '{name}': this version of torch_npu does not "
         "have it. help(torch_npu.utils) lists what it has."

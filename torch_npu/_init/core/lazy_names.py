@@ -17,6 +17,7 @@ _LATE = {
     "jit": "",
     "optim": "",
     "testing": "",
+    "profiler": "",
 }
 
 # Modules of the official package that this one does not have, and what to use instead.
@@ -24,7 +25,6 @@ _MISSING = {
     "torch_npu.distributed": "torch.distributed; collectives of npu tensors are not there yet",
     "torch_npu.dynamo": "eager mode; torch.compile for npu is not there yet",
     "torch_npu.npu.npugraph_ex": "eager mode; captured graphs are not there yet",
-    "torch_npu.profiler": "torch.profiler, which shows what the host does",
 }
 
 

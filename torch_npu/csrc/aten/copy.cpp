@@ -17,6 +17,7 @@
 #include "torch_npu/csrc/aten/launch.h"
 #include "torch_npu/csrc/core/npu_event.h"
 #include "torch_npu/csrc/core/npu_guard.h"
+#include "torch_npu/csrc/core/npu_memcpy.h"
 #include "torch_npu/csrc/core/npu_stream.h"
 
 namespace torch_npu {
@@ -58,8 +59,7 @@ at::Tensor withoutPendingMath(const at::Tensor& tensor) {
 
 void copyBytes(const at::Tensor& dst, const at::Tensor& src, aclrtMemcpyKind kind,
                const NPUStream& stream) {
-  NPU_CHECK(acl::api().aclrtMemcpyAsync(dst.mutable_data_ptr(), dst.nbytes(), src.const_data_ptr(),
-                                        src.nbytes(), kind, stream.stream()));
+  memcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), src.nbytes(), kind, stream);
 }
 
 // Both on one npu, of equal sizes.
@@ -113,8 +113,7 @@ void upload(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   if (bytes <= kStagedCopyBytes) {
     const c10::DataPtr staging = host_allocator->allocate(bytes);
     std::memcpy(staging.get(), src.const_data_ptr(), bytes);
-    NPU_CHECK(acl::api().aclrtMemcpyAsync(dst.mutable_data_ptr(), bytes, staging.get(), bytes,
-                                          ACL_MEMCPY_HOST_TO_DEVICE, stream.stream()));
+    memcpyAsync(dst.mutable_data_ptr(), staging.get(), bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream);
     host_allocator->record_event(staging.get(), staging.get_context(), stream);
     return;
   }

@@ -6,12 +6,11 @@
 #include <cstring>
 #include <utility>
 
-#include "torch_npu/csrc/acl/check.h"
-#include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/aten/composed_tensors.h"
 #include "torch_npu/csrc/aten/host_view.h"
 #include "torch_npu/csrc/core/caching_allocator.h"
 #include "torch_npu/csrc/core/npu_guard.h"
+#include "torch_npu/csrc/core/npu_memcpy.h"
 #include "torch_npu/csrc/core/npu_stream.h"
 
 namespace torch_npu {
@@ -32,8 +31,7 @@ void writeDevice(void* device_pointer, const void* host, size_t bytes, c10::Devi
     std::memcpy(view, host, bytes);
     return;
   }
-  NPU_CHECK(acl::api().aclrtMemcpyAsync(device_pointer, bytes, host, bytes,
-                                        ACL_MEMCPY_HOST_TO_DEVICE, stream.stream()));
+  memcpyAsync(device_pointer, host, bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream);
   stream.synchronize();
 }
 
@@ -42,8 +40,7 @@ void readDevice(void* host, const void* device_pointer, size_t bytes, c10::Devic
     return;
   }
   const NPUStream stream = streamOf(device);
-  NPU_CHECK(acl::api().aclrtMemcpyAsync(host, bytes, device_pointer, bytes,
-                                        ACL_MEMCPY_DEVICE_TO_HOST, stream.stream()));
+  memcpyAsync(host, device_pointer, bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream);
   stream.synchronize();
 }
 

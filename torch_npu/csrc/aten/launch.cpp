@@ -9,6 +9,7 @@
 
 #include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/core/caching_allocator.h"
+#include "torch_npu/csrc/profiler/device_trace.h"
 
 namespace torch_npu {
 
@@ -119,6 +120,7 @@ void enqueue(AclnnFunction& function, LaunchDevice device, uint64_t workspace_si
   if (workspace_size > 0) {
     workspace = cachingAllocator()->allocate(workspace_size);
   }
+  const profiler::SpanScope span(profiler::SpanKind::kKernel, function.name(), stream);
   const aclnnStatus status =
       function.executePhase()(workspace.get(), workspace_size, executor, stream.stream());
   if (C10_UNLIKELY(status != ACLNN_SUCCESS)) {

@@ -8,10 +8,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "torch_npu/csrc/acl/check.h"
-#include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/aten/host_view.h"
 #include "torch_npu/csrc/core/npu_guard.h"
+#include "torch_npu/csrc/core/npu_memcpy.h"
 #include "torch_npu/csrc/core/npu_stream.h"
 
 namespace torch_npu {
@@ -28,8 +27,7 @@ void readElement(const at::Tensor& self, void* element) {
     std::memcpy(element, view, self.itemsize());
     return;
   }
-  NPU_CHECK(acl::api().aclrtMemcpyAsync(element, kLargestElement, address, self.itemsize(),
-                                        ACL_MEMCPY_DEVICE_TO_HOST, stream.stream()));
+  memcpyAsync(element, address, self.itemsize(), ACL_MEMCPY_DEVICE_TO_HOST, stream);
   stream.synchronize();
 }
 

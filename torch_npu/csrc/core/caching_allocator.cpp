@@ -8,12 +8,11 @@
 #include <c10/util/ApproximateClock.h>
 #include <c10/util/Exception.h>
 
-#include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/handles.h"
-#include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/core/allocator_config.h"
 #include "torch_npu/csrc/core/ipc/shared_storage.h"
 #include "torch_npu/csrc/core/memory/device_caching_allocator.h"
+#include "torch_npu/csrc/core/npu_memcpy.h"
 #include "torch_npu/csrc/core/npu_stream.h"
 
 namespace torch_npu {
@@ -149,9 +148,7 @@ bool CachingAllocator::is_simple_data_ptr(const c10::DataPtr& data_ptr) const {
 }
 
 void CachingAllocator::copy_data(void* destination, const void* source, size_t count) const {
-  NPU_CHECK(acl::api().aclrtMemcpyAsync(destination, count, source, count,
-                                        ACL_MEMCPY_DEVICE_TO_DEVICE,
-                                        getCurrentNPUStream().stream()));
+  memcpyAsync(destination, source, count, ACL_MEMCPY_DEVICE_TO_DEVICE, getCurrentNPUStream());
 }
 
 bool CachingAllocator::initialized() { return isInitialized(); }

@@ -9,6 +9,7 @@
 #include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/core/npu_generator.h"
 #include "torch_npu/csrc/core/npu_guard.h"
+#include "torch_npu/csrc/core/npu_memcpy.h"
 
 namespace torch_npu {
 namespace {
@@ -93,9 +94,8 @@ void NPUHooks::resizePrivateUse1Bytes(const c10::Storage& storage, size_t new_by
   c10::DataPtr new_data = storage.allocator()->allocate(new_bytes);
   const size_t kept = std::min(storage.nbytes(), new_bytes);
   if (kept > 0 && storage.data() != nullptr) {
-    const aclrtStream stream = getCurrentNPUStream(storage.device().index()).stream();
-    NPU_CHECK(acl::api().aclrtMemcpyAsync(new_data.get(), new_bytes, storage.data(), kept,
-                                          ACL_MEMCPY_DEVICE_TO_DEVICE, stream));
+    memcpyAsync(new_data.get(), storage.data(), kept, ACL_MEMCPY_DEVICE_TO_DEVICE,
+                getCurrentNPUStream(storage.device().index()));
   }
   storage.set_data_ptr_noswap(std::move(new_data));
   storage.set_nbytes(new_bytes);

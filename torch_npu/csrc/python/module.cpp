@@ -1,6 +1,7 @@
 // torch_npu._C: what the Python package needs of the backend. Functions and classes mirror those
 // that torch._C has for CUDA, with npu for cuda. Importing it initialises no device.
 #include "torch_npu/csrc/python/binding.h"
+#include "torch_npu/csrc/python/profiler.h"
 
 PYBIND11_MODULE(_C, module) {
   using namespace torch_npu::python;
@@ -14,4 +15,5 @@ PYBIND11_MODULE(_C, module) {
   addFallbackBindings(module);
   addGeneratorBindings(module);
   addStrictModeBindings(module);
+  addProfilerBindings(module);
 }
