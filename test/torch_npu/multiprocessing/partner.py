@@ -169,6 +169,12 @@ def make_event() -> torch.npu.Event:
     return kept["event"]
 
 
+def event_handle() -> bytes:
+    """Of an event that no other process has opened."""
+    kept["unopened"] = torch.npu.Event(interprocess=True)
+    return kept["unopened"].ipc_handle()
+
+
 def record_event(seconds: float) -> None:
     """Records the event behind work that takes at least so long."""
     tensor = torch.ones(512, 512, device="npu")

@@ -195,7 +195,7 @@ def test_killed_sender_leaves_what_was_received(start) -> None:
     rebuild, arguments = other.call(there.reduce, "tensor", 5)
     rebuild_big, big = other.call(there.reduce, "big", 1 << 22)
     event = other.call(there.make_event)
-    handle = event.ipc_handle()
+    handle = other.call(there.event_handle)
     other.kill()
     assert received.add_(1).sum().item() == 2000
     with pytest.raises(RuntimeError, match=r"torch-npu-\d+-[0-9a-f]+"):

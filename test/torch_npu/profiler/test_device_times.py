@@ -69,7 +69,7 @@ def test_times_lie_between_the_call_and_the_wait(tmp_path: Path, read_trace) -> 
     ran = sorted((e for e in events if e["name"] == "aclnnMm"), key=lambda event: event["ts"])
     assert len(steps) == len(ran) == 5
     for step, kernel in zip(steps, ran, strict=True):
-        # On an idle machine the two clocks meet to some microseconds; a busy one takes a time slice.
+        # On an idle machine the clocks meet to some microseconds; a busy one takes a time slice.
         assert step["ts"] - 50_000 < kernel["ts"]
         assert kernel["ts"] + kernel["dur"] < step["ts"] + step["dur"] + 50_000
 
