@@ -130,7 +130,7 @@ class profile(torch.profiler.profile):
         """
         names = {
             "self_cpu_time_total": "self_cpu_time_total",
-            "self_npu_time_total": "self_device_time_total",
+            "self_npu_time_total": "self_privateuse1_time_total",
         }
         if metric not in names:
             raise ValueError(f"metric must be one of {sorted(names)}, not {metric!r}")

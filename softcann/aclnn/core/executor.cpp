@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <dlfcn.h>
 
@@ -45,6 +46,7 @@ const c10::DispatchKeySet kKernelExcludes =
 struct KernelScope {
   c10::impl::ExcludeDispatchKeyGuard exclude{kKernelExcludes};
   at::NoGradGuard no_grad;
+  at::DisableRecordFunctionGuard unrecorded;  // a profile shows the caller's operators only
 };
 
 // OpenMP's thread count is a property of each thread. torch brings its own OpenMP library under
