@@ -40,7 +40,6 @@ def run_steps(count: int) -> None:
 
 
 @pytest.mark.covers(
-    "torch_npu.profiler.dynamic_profile",
     "torch_npu.profiler.dynamic_profile.init",
     "torch_npu.profiler.dynamic_profile.step",
 )

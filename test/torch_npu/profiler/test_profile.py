@@ -27,7 +27,6 @@ def test_host_and_device_are_recorded_by_default(work) -> None:
 
 
 @pytest.mark.covers(
-    "torch_npu.profiler.ProfilerActivity",
     "torch_npu.profiler.ProfilerActivity.CPU",
     "torch_npu.profiler.ProfilerActivity.NPU",
     traced=False,
