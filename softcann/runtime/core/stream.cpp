@@ -49,6 +49,7 @@ Stream* Stream::open(Context* context, uint32_t priority, uint32_t flags) {
   stream->creation_flags_ = flags;
   stream->tail_ = 0;
   stream->completed_ = 0;
+  stream->announcing_ = 0;
   stream->asleep_ = 0;
   stream->stop_requested_ = false;
   stream->stopped_ = 0;
@@ -148,8 +149,10 @@ bool Stream::waitCompleted(uint64_t count, Deadline deadline) noexcept {
   }
 }
 
-bool Stream::isIdle() const noexcept {
-  return completed_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_relaxed);
+bool Stream::isIdle() noexcept {
+  const uint64_t count = tail_.load(std::memory_order_relaxed);
+  if (completed_.load(std::memory_order_acquire) >= count) return true;
+  return announcing_.load() >= count && waitCompleted(count, Deadline::never());
 }
 
 aclError Stream::synchronize(Deadline deadline) noexcept {

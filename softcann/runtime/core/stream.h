@@ -42,7 +42,9 @@ class Stream {
   // Waits for all tasks enqueued so far. The code is ACL_ERROR_RT_STREAM_SYNC_TIMEOUT when the
   // deadline passes first, else that of the first failure since the last report.
   aclError synchronize(Deadline deadline) noexcept;
-  bool isIdle() const noexcept;
+  // Never false to somebody who heard from the last task that it has run (TaskType::announce): the
+  // worker is about to count it, and the call waits for that.
+  bool isIdle() noexcept;
   // Hands over the failure that has not been reported yet.
   StreamFailure takeFailure() noexcept;
 
@@ -132,6 +134,7 @@ class Stream {
 
   // Written by the worker.
   alignas(64) std::atomic<uint64_t> completed_{0};  // tasks finished or dropped
+  std::atomic<uint64_t> announcing_{0};             // counted next: it tells others of its end
   std::atomic<uint32_t> asleep_{0};                 // futex: 1 while the worker sleeps
   std::atomic<bool> stop_requested_{false};
   std::atomic<uint32_t> stopped_{0};  // futex: 1 when the worker has ended

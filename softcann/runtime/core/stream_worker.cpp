@@ -85,8 +85,9 @@ void Stream::work() noexcept {
     const bool dropped = (flags_.load(std::memory_order_relaxed) & (kStopped | kAborting)) != 0;
     if (!dropped) runTask(type, payload);
     if (type->announce != nullptr) {
-      finished(position + 1);
+      announcing_.store(position + 1);
       type->announce(payload);
+      finished(position + 1);
       type->release(payload);
     } else {
       type->release(payload);

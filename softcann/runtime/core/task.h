@@ -24,9 +24,10 @@ struct TaskType {
   aclError (*run)(void* payload) noexcept;
   // Gives the payload's resources back.
   void (*release)(void* payload) noexcept;
-  // Only for a task that tells others of its end, as the recording of an event does: called after
-  // the stream has counted the task as finished, whether it ran or was dropped, so that whoever
-  // hears of it finds the stream idle.
+  // Only for a task that tells others of its end, as the recording of an event does: called when
+  // it has run or was dropped, before the stream counts it as finished. So whoever waited for the
+  // stream finds the event complete, and whoever waited for the event finds the stream idle
+  // (Stream::isIdle).
   void (*announce)(void* payload) noexcept = nullptr;
 };
 

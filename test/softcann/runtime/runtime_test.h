@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,27 +64,6 @@ class StreamTest : public RuntimeTest {
   aclrtStream stream = nullptr;
 };
 
-// Holds a stream up until it is opened.
-class Gate {
- public:
-  ~Gate() { open(); }
-  void holdUp(aclrtStream stream) { ASSERT_OK(aclrtLaunchHostFunc(stream, &Gate::wait, this)); }
-  void open() { open_.store(true); }
-  bool isReached() const { return reached_.load(); }
-  void awaitReached() const {
-    while (!isReached()) std::this_thread::yield();
-  }
-
- private:
-  static void wait(void* gate) {
-    auto* self = static_cast<Gate*>(gate);
-    self->reached_.store(true);
-    while (!self->open_.load()) std::this_thread::yield();
-  }
-  std::atomic<bool> open_{false};
-  std::atomic<bool> reached_{false};
-};
-
 // A task made of a function.
 struct TestTask {
   std::function<aclError()> body;
@@ -102,6 +82,33 @@ inline aclError enqueueTask(aclrtStream stream, std::function<aclError()> body,
                             std::atomic<int>* released = nullptr) {
   return softcann::enqueue(stream, &kTestTask, new TestTask{std::move(body), released});
 }
+
+// Holds streams up until it is opened or destroyed. They may look at it later than that, so what
+// they look at is theirs too.
+class Gate {
+ public:
+  ~Gate() { open(); }
+  void holdUp(aclrtStream stream) {
+    ASSERT_OK(enqueueTask(stream, [state = state_] {
+      state->reached.store(true);
+      while (!state->open.load()) std::this_thread::yield();
+      return ACL_SUCCESS;
+    }));
+  }
+  void open() { state_->open.store(true); }
+  bool isReached() const { return state_->reached.load(); }
+  void awaitReached() const {
+    while (!isReached()) std::this_thread::yield();
+  }
+
+ private:
+  struct State {
+    std::atomic<bool> open{false};
+    std::atomic<bool> reached{false};
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
 inline aclError enqueueFailure(aclrtStream stream, const std::string& text) {
   return enqueueTask(stream, [text] {
     softcann::setTaskError(text);

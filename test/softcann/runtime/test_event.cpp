@@ -56,6 +56,14 @@ TEST_F(EventTest, WhoWaitedForTheLastTaskFindsTheStreamIdle) {
   }
 }
 
+TEST_F(EventTest, WhoWaitedForTheStreamFindsTheEventComplete) {
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_OK(aclrtRecordEvent(event, stream));
+    ASSERT_OK(aclrtSynchronizeStream(stream));
+    ASSERT_EQ(status(), ACL_EVENT_RECORDED_STATUS_COMPLETE) << "at round " << i;
+  }
+}
+
 TEST_F(EventTest, MakesAnotherStreamWait) {
   Gate gate;
   gate.holdUp(stream);
