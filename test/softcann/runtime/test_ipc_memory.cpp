@@ -1,6 +1,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "second_process.h"
@@ -68,6 +70,35 @@ SecondProcess exporter(size_t size) {
 }
 
 Key keyOf(SecondProcess& exporter) { return exporter.channel().receive<Key>(); }
+
+// A connection past the runtime to the process that made the key.
+int connectToMakerOf(const Key& key) {
+  int pid = 0;
+  char token[17] = {};
+  EXPECT_EQ(std::sscanf(key.text, "softcann-mem-%d-%16[0-9a-f]", &pid, token), 2);
+  sockaddr_un name = {};
+  name.sun_family = AF_UNIX;
+  const int length =
+      std::snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "softcann-%d-%s", pid, token);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  EXPECT_EQ(connect(socket, reinterpret_cast<sockaddr*>(&name),
+                    static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length)),
+            0);
+  return socket;
+}
+
+// What a runtime sends over such a connection.
+struct Request {
+  uint64_t magic = 0x3163706963736f66;
+  uint32_t kind = 1;  // memory
+  uint64_t id = 0;
+};
+
+Request requestFor(const Key& key) {
+  Request request;
+  request.id = std::strtoull(std::strrchr(key.text, '-') + 1, nullptr, 10);
+  return request;
+}
 
 constexpr size_t kSizes[] = {600, 4096, kSize + 13};
 
@@ -294,18 +325,41 @@ TEST(IpcMemoryDeathTest, NonsenseOnTheSocketIsSurvived) {
   SecondProcess other = exporter(kSize);
   startRuntime();
   const Key key = keyOf(other);
-  int pid = 0;
-  char token[17] = {};
-  ASSERT_EQ(std::sscanf(key.text, "softcann-mem-%d-%16[0-9a-f]", &pid, token), 2);
-  sockaddr_un name = {};
-  name.sun_family = AF_UNIX;
-  const int length =
-      std::snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "softcann-%d-%s", pid, token);
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_EQ(connect(socket, reinterpret_cast<sockaddr*>(&name),
-                    static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length)),
-            0);
+  const int socket = connectToMakerOf(key);
   ASSERT_GT(send(socket, "nonsense of thirty two characters", 32, MSG_NOSIGNAL), 0);
   close(socket);
   EXPECT_EQ(byteAt(import(key), 0), 7);
+}
+
+// Only root can become another user, who is then refused by the importing runtime, and by the
+// exporting one where a program speaks to it past that runtime.
+TEST(IpcMemoryDeathTest, AnotherUserIsRefusedWhateverTheKeySays) {
+  if (geteuid() != 0) GTEST_SKIP() << "becoming another user takes root";
+  SecondProcess other([](Channel& channel) {
+    constexpr uid_t kNobody = 65534;
+    const Key key = channel.receive<Key>();
+    ASSERT_EQ(setresuid(kNobody, kNobody, kNobody), 0);
+    expectRefused(key, ACL_ERROR_RT_NO_PERMISSION, "belongs to another user");
+    const int socket = connectToMakerOf(key);
+    const Request request = channel.receive<Request>();
+    EXPECT_EQ(send(socket, &request, sizeof(request), MSG_NOSIGNAL), ssize_t{sizeof(request)});
+    char answer = 0;
+    EXPECT_LE(recv(socket, &answer, 1, 0), 0) << "the exporting process answered another user";
+    close(socket);
+    channel.send('.');
+  });
+  startRuntime();
+  void* pointer = allocate(kSize, 1);
+  const Key key = exportAll(pointer, kSize);
+  other.channel().send(key);
+  other.channel().send(requestFor(key));
+  EXPECT_EQ(other.channel().receive<char>(), '.');
+
+  // The same words from this user are answered, so the refusal was the user's.
+  const int socket = connectToMakerOf(key);
+  const Request request = requestFor(key);
+  EXPECT_EQ(send(socket, &request, sizeof(request), MSG_NOSIGNAL), ssize_t{sizeof(request)});
+  char answer = 0;
+  EXPECT_EQ(recv(socket, &answer, 1, 0), 1);
+  close(socket);
 }
