@@ -58,22 +58,23 @@ std::optional<aclDataType> fromScalarType(at::ScalarType type) {
   return std::nullopt;
 }
 
-int64_t TensorDesc::elements() const { return c10::multiply_integers(sizes); }
+int64_t TensorDesc::elements() const { return c10::multiply_integers(sizes()); }
 
 int64_t TensorDesc::extent() const {
   int64_t last = offset;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) {
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t size = shape.size_at_unchecked(i);
+    if (size == 0) {
       return 0;
     }
-    last += (sizes[i] - 1) * strides[i];
+    last += (size - 1) * shape.stride_at_unchecked(i);
   }
   return last + 1;
 }
 
 bool TensorDesc::sameView(const TensorDesc& other) const {
   return data == other.data && offset == other.offset && dtype == other.dtype &&
-         sizes == other.sizes && strides == other.strides;
+         sizes() == other.sizes() && strides() == other.strides();
 }
 
 }  // namespace softcann::aclnn
@@ -163,7 +164,7 @@ aclnnStatus giveDims(const char* function, const aclTensor* tensor, int64_t** di
   if (const aclnnStatus status = copyDims(function, tensor, dims, num); status != ACLNN_SUCCESS) {
     return status;
   }
-  const auto& values = source(*tensor);
+  const at::IntArrayRef values = source(*tensor);
   *num = values.size();
   *dims = new int64_t[values.size()];
   std::copy(values.begin(), values.end(), *dims);
@@ -209,14 +210,13 @@ aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDat
   desc.data = tensorData;
   desc.offset = offset;
   desc.dtype = *dtype;
-  desc.sizes.assign(viewDims, viewDims + viewDimsNum);
+  desc.shape.set_sizes({viewDims, viewDimsNum});
   if (stride != nullptr) {
-    desc.strides.assign(stride, stride + viewDimsNum);
+    desc.shape.set_strides({stride, viewDimsNum});
   } else {
-    desc.strides.resize(viewDimsNum);
     int64_t step = 1;
     for (uint64_t i = viewDimsNum; i-- > 0;) {
-      desc.strides[i] = step;
+      desc.shape.stride_at_unchecked(i) = step;
       step *= std::max<int64_t>(viewDims[i], 1);
     }
   }
@@ -319,19 +319,19 @@ aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
 
 aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_t* viewDimsNum) {
   return giveDims("aclGetViewShape", tensor, viewDims, viewDimsNum,
-                  [](const aclTensor& t) -> const auto& { return t.desc.sizes; });
+                  [](const aclTensor& t) { return t.desc.sizes(); });
 }
 
 aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims,
                                uint64_t* storageDimsNum) {
   return giveDims("aclGetStorageShape", tensor, storageDims, storageDimsNum,
-                  [](const aclTensor& t) -> const auto& { return t.storage_dims; });
+                  [](const aclTensor& t) { return at::IntArrayRef(t.storage_dims); });
 }
 
 aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue,
                               uint64_t* stridesNum) {
   return giveDims("aclGetViewStrides", tensor, stridesValue, stridesNum,
-                  [](const aclTensor& t) -> const auto& { return t.desc.strides; });
+                  [](const aclTensor& t) { return t.desc.strides(); });
 }
 
 aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {

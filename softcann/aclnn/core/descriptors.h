@@ -3,27 +3,28 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
+#include <c10/core/impl/SizesAndStrides.h>
 #include <c10/util/SmallVector.h>
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aclnn/acl_meta.h"
 
 namespace softcann::aclnn {
 
-// Most tensors have few dimensions; more than eight move to the heap.
-using Dims = c10::SmallVector<int64_t, 8>;
-
-// What a kernel needs to see a tensor: where its storage begins and how to walk it.
+// What a kernel needs to see a tensor: where its storage begins and how to walk it. Each call
+// copies some from the caller's thread to the worker's, so they are small: two cache lines.
 struct TensorDesc {
   void* data = nullptr;  // device address of the storage's first element
   int64_t offset = 0;    // elements from there to the view's first element
   at::ScalarType dtype = at::ScalarType::Float;
-  Dims sizes;
-  Dims strides;
+  c10::impl::SizesAndStrides shape;
 
+  at::IntArrayRef sizes() const { return shape.sizes_arrayref(); }
+  at::IntArrayRef strides() const { return shape.strides_arrayref(); }
   int64_t elements() const;
   // Elements of storage that the view reaches, counted from `data`.
   int64_t extent() const;
@@ -33,49 +34,63 @@ struct TensorDesc {
 std::optional<at::ScalarType> toScalarType(aclDataType type);
 std::optional<aclDataType> fromScalarType(at::ScalarType type);
 
-// Thread-local reuse of descriptor objects: creating one is a pop, destroying it a push.
+// Thread-local reuse of descriptor objects: creating one is a pop, destroying it a push. What both
+// touch needs no construction and no destruction, because a thread-local object that does is looked
+// up twice at each access.
 template <class T>
 class ObjectPool {
  public:
   static T* acquire() {
-    auto& free = cache().objects;
-    if (free.empty()) {
-      return new T();
-    }
-    T* object = free.back();
-    free.pop_back();
-    return object;
+    Free& free = free_;
+    return free.count == 0 ? new T() : free.objects[--free.count];
   }
   static void release(T* object) {
-    auto& free = cache().objects;
-    if (free.size() < kLimit) {
-      free.push_back(object);
+    Free& free = free_;
+    if (free.count < free.room) {
+      free.objects[free.count++] = object;
     } else {
-      delete object;
+      releaseWithoutRoom(object);
     }
   }
 
  private:
   static constexpr size_t kLimit = 512;
-  struct Cache {
-    std::vector<T*> objects;
-    ~Cache() {
-      for (T* object : objects) {
-        delete object;
+  struct Free {
+    T** objects;
+    size_t count;
+    size_t room;  // 0 before the first release and after the thread's end
+  };
+  // Deletes at the thread's end what is free then.
+  struct Owner {
+    Owner() { free_ = {new T*[kLimit], 0, kLimit}; }
+    ~Owner() {
+      const Free free = std::exchange(free_, {});
+      for (size_t i = 0; i < free.count; ++i) {
+        delete free.objects[i];
       }
+      delete[] free.objects;
     }
   };
-  static Cache& cache() {
-    thread_local Cache cache;
-    return cache;
+
+  static void releaseWithoutRoom(T* object) {
+    thread_local bool opened = false;
+    if (opened) {
+      delete object;
+      return;
+    }
+    opened = true;
+    thread_local Owner owner;
+    release(object);
   }
+
+  static inline constinit thread_local Free free_ = {};
 };
 
 }  // namespace softcann::aclnn
 
 struct aclTensor {
   softcann::aclnn::TensorDesc desc;
-  softcann::aclnn::Dims storage_dims;
+  c10::SmallVector<int64_t, 8> storage_dims;
   aclFormat format = ACL_FORMAT_ND;
 };
 

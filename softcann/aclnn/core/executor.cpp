@@ -21,6 +21,7 @@
 
 #include "aclnn/core/signature.h"
 #include "aclnn/softcann_ext.h"
+#include "runtime/core/worker_thread.h"
 
 namespace softcann::aclnn {
 
@@ -43,10 +44,27 @@ const c10::DispatchKeySet kKernelExcludes =
                          c10::DispatchKey::Functionalize, c10::DispatchKey::AutocastCPU,
                          c10::DispatchKey::AutocastPrivateUse1});
 
+// A profile shows the caller's operators only. A worker stays silent between its tasks too: when a
+// thread begins or ends to be recorded, ATen collects its callbacks anew.
+class Unrecorded {
+ public:
+  Unrecorded() : recorded_(at::isRecordFunctionEnabled()) {
+    if (recorded_) at::enableRecordFunction(false);
+  }
+  Unrecorded(const Unrecorded&) = delete;
+  Unrecorded& operator=(const Unrecorded&) = delete;
+  ~Unrecorded() {
+    if (recorded_ && !isWorkerThread()) at::enableRecordFunction(true);
+  }
+
+ private:
+  bool recorded_;
+};
+
 struct KernelScope {
   c10::impl::ExcludeDispatchKeyGuard exclude{kKernelExcludes};
   at::NoGradGuard no_grad;
-  at::DisableRecordFunctionGuard unrecorded;  // a profile shows the caller's operators only
+  Unrecorded unrecorded;
 };
 
 // OpenMP's thread count is a property of each thread. torch brings its own OpenMP library under
@@ -77,7 +95,9 @@ void adoptCallerSettings(const aclOpExecutor& executor) {
 }
 
 // Blocks of executor memory by power-of-two size. A thread takes from its own list; when that is
-// empty it takes over everything that workers have pushed since.
+// empty it takes over everything that workers have given back since. They do so in batches, so that
+// the list is long, and the next block's cache lines can be on their way from the worker's core to
+// this one before they are needed.
 class ExecutorMemory {
  public:
   static void* allocate(size_t bytes) {
@@ -94,6 +114,7 @@ class ExecutorMemory {
     }
     Block* block = mine;
     mine = block->next;
+    prefetch(mine);
     return block;
   }
 
@@ -103,38 +124,62 @@ class ExecutorMemory {
       ::operator delete(memory);
       return;
     }
-    giveBack(index, static_cast<Block*>(memory), static_cast<Block*>(memory));
+    Freed& freed = local().freed[index];
+    auto* block = static_cast<Block*>(memory);
+    block->next = freed.first;
+    freed.first = block;
+    if (freed.count++ == 0) freed.last = block;
+    if (freed.count == kBatch) giveBack(index, freed);
   }
 
  private:
   static constexpr size_t kSmallest = 256;
   static constexpr int kClasses = 6;
+  static constexpr int kBatch = 16;
+  static constexpr size_t kPrefetched = 448;  // what a call with three tensors takes
 
   struct Block {
     Block* next;
   };
 
-  // What an ending thread had taken goes back to the others.
+  // A list, built from its end.
+  struct Freed {
+    Block* first = nullptr;
+    Block* last = nullptr;
+    int count = 0;
+  };
+
+  // What an ending thread had goes to the others.
   struct Local {
     std::array<Block*, kClasses> heads{};
+    std::array<Freed, kClasses> freed{};
     ~Local() {
       for (int index = 0; index < kClasses; ++index) {
+        if (freed[index].count != 0) giveBack(index, freed[index]);
         if (Block* first = heads[index]; first != nullptr) {
-          Block* last = first;
-          while (last->next != nullptr) {
-            last = last->next;
+          Freed taken{first, first, 1};
+          while (taken.last->next != nullptr) {
+            taken.last = taken.last->next;
           }
-          giveBack(index, first, last);
+          giveBack(index, taken);
         }
       }
     }
   };
 
-  static void giveBack(int index, Block* first, Block* last) noexcept {
+  static void giveBack(int index, Freed& blocks) noexcept {
     auto& stack = returned_[index];
-    last->next = stack.load(std::memory_order_relaxed);
-    while (!stack.compare_exchange_weak(last->next, first, std::memory_order_release,
+    blocks.last->next = stack.load(std::memory_order_relaxed);
+    while (!stack.compare_exchange_weak(blocks.last->next, blocks.first, std::memory_order_release,
                                         std::memory_order_relaxed)) {
+    }
+    blocks = {};
+  }
+
+  static void prefetch(const Block* block) noexcept {
+    constexpr size_t kCacheLine = 64;
+    for (size_t at = 0; at < kPrefetched; at += kCacheLine) {
+      __builtin_prefetch(reinterpret_cast<const char*>(block) + at, /*write=*/1);
     }
   }
 
@@ -300,8 +345,11 @@ PassedChecks& triedTypes() {
 
 }  // namespace
 
-bool typesTried(const TypeSignature& types) noexcept {
-  return triedTypes().contains(types.value());
+bool typesTried(const Operator& op, const TypeSignature& types) noexcept {
+  if (op.last_types.load(std::memory_order_relaxed) == types.value()) return true;
+  if (!triedTypes().contains(types.value())) return false;
+  op.last_types.store(types.value(), std::memory_order_relaxed);
+  return true;
 }
 
 aclnnStatus tryTypes(aclOpExecutor& executor, const TypeSignature& types,
@@ -335,7 +383,9 @@ aclError runExecutor(void* payload) noexcept {
 
 void releaseExecutor(void* payload) noexcept {
   auto* executor = static_cast<aclOpExecutor*>(payload);
-  if (executor->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+  // With one reference left there is nobody else to count.
+  if (executor->references.load(std::memory_order_acquire) == 1 ||
+      executor->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     executor->destroy(executor);
   }
 }

@@ -26,6 +26,8 @@ enum class Check {
 struct Operator {
   TaskType task;
   Check check;
+  // The TypeSignature that passed phase one last, which is mostly that of the next call.
+  mutable std::atomic<uint64_t> last_types{0};
 };
 
 // Runs one executor's kernel; the code that was thrown becomes the task's error.
@@ -64,7 +66,7 @@ aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature) noe
 // combination of types, on zeros in place of the caller's data; a large call leaves that to the
 // next small one. Fails with ACLNN_ERR_PARAM_INVALID if the kernel is not implemented for the
 // types; any other error may be due to the zeros and is left to the run.
-bool typesTried(const TypeSignature& types) noexcept;
+bool typesTried(const Operator& op, const TypeSignature& types) noexcept;
 aclnnStatus tryTypes(aclOpExecutor& executor, const TypeSignature& types,
                      const CallSize& size) noexcept;
 

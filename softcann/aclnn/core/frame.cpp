@@ -35,12 +35,13 @@ bool reusable(const at::Tensor& tensor) {
 void Frame::bind(Slot& slot, const TensorDesc& desc) {
   slot.desc = &desc;
   if (mode_ == Mode::kCheck) {
-    slot.tensor = at::detail::empty_strided_meta(desc.sizes, desc.strides, desc.dtype);
+    slot.tensor = at::detail::empty_strided_meta(desc.sizes(), desc.strides(), desc.dtype);
     return;
   }
   if (mode_ == Mode::kTrial) {
     slot.tensor = at::zeros({desc.extent()}, at::TensorOptions().dtype(desc.dtype));
-    slot.tensor.unsafeGetTensorImpl()->set_sizes_and_strides(desc.sizes, desc.strides, desc.offset);
+    slot.tensor.unsafeGetTensorImpl()->set_sizes_and_strides(desc.sizes(), desc.strides(),
+                                                             desc.offset);
     return;
   }
   if (!reusable(slot.tensor)) {
@@ -53,7 +54,7 @@ void Frame::bind(Slot& slot, const TensorDesc& desc) {
   if (impl->dtype() != c10::scalarTypeToTypeMeta(desc.dtype)) {
     impl->set_storage_and_dtype(impl->storage(), c10::scalarTypeToTypeMeta(desc.dtype));
   }
-  impl->set_sizes_and_strides(desc.sizes, desc.strides, desc.offset);
+  impl->set_sizes_and_strides(desc.sizes(), desc.strides(), desc.offset);
 }
 
 at::Tensor& Frame::lend(const TensorDesc& desc) {

@@ -64,7 +64,7 @@ const char* nameOf(at::ScalarType dtype) {
 
 std::string shapeText(const TensorDesc& tensor) {
   std::ostringstream text;
-  text << at::IntArrayRef(tensor.sizes);
+  text << tensor.sizes();
   return text.str();
 }
 
@@ -103,10 +103,10 @@ bool convertible(at::ScalarType from, at::ScalarType to) {
 
 // The size that dimension `dim` (from the end if negative) of `tensor` has, if it has that many.
 std::optional<int64_t> sizeAt(const TensorDesc& tensor, double dim) {
-  const auto rank = static_cast<int64_t>(tensor.sizes.size());
+  const auto rank = static_cast<int64_t>(tensor.sizes().size());
   const int64_t index = dim < 0 ? static_cast<int64_t>(dim) + rank : static_cast<int64_t>(dim);
   if (index < 0 || index >= rank) return std::nullopt;
-  return tensor.sizes[static_cast<size_t>(index)];
+  return tensor.sizes()[static_cast<size_t>(index)];
 }
 
 std::string dimText(const Operand& x, double dim) {
@@ -151,7 +151,7 @@ void Limits::dtypes(const Operand& x, DtypeSet allowed) {
 void Limits::rank(const Operand& x, uint32_t allowed, const char* text) {
   for (const TensorDesc* tensor : x.tensors) {
     if (failed()) return;
-    const size_t rank = tensor->sizes.size();
+    const size_t rank = tensor->sizes().size();
     if (rank >= 32 || (allowed >> rank & 1) == 0) {
       refuse(std::string(x.name) + " has " + std::to_string(rank) + " dimensions; allowed are " +
              text);
@@ -262,7 +262,7 @@ void Limits::sameShape(Operands all) {
     if (x->tensors.empty()) continue;
     if (first == nullptr) first = x;
     for (size_t i = 0; i < std::min(x->tensors.size(), first->tensors.size()); ++i) {
-      if (x->tensors[i]->sizes != first->tensors[i]->sizes) {
+      if (x->tensors[i]->sizes() != first->tensors[i]->sizes()) {
         refuse(std::string(x->name) + " has shape " + shapeText(*x->tensors[i]) +
                "; it must have that of " + first->name + ", " + shapeText(*first->tensors[i]));
         return;
@@ -277,8 +277,8 @@ void Limits::sameRank(Operands all) {
     if (failed()) return;
     if (x->tensors.empty()) continue;
     if (first == nullptr) first = x;
-    const size_t rank = x->tensors[0]->sizes.size();
-    const size_t wanted = first->tensors[0]->sizes.size();
+    const size_t rank = x->tensors[0]->sizes().size();
+    const size_t wanted = first->tensors[0]->sizes().size();
     if (rank != wanted) {
       refuse(std::string(x->name) + " has " + std::to_string(rank) +
              " dimensions; it must have as many as " + first->name + ", " + std::to_string(wanted));
@@ -308,16 +308,16 @@ void Limits::broadcasts(Operands all) {
   const TensorDesc* widest = nullptr;
   for (const Operand* x : all) {
     for (const TensorDesc* tensor : x->tensors) {
-      if (widest == nullptr || tensor->sizes.size() > widest->sizes.size()) widest = tensor;
+      if (widest == nullptr || tensor->sizes().size() > widest->sizes().size()) widest = tensor;
     }
   }
   if (widest == nullptr) return;
-  for (size_t back = 1; back <= widest->sizes.size(); ++back) {
+  for (size_t back = 1; back <= widest->sizes().size(); ++back) {
     int64_t size = 1;
     for (const Operand* x : all) {
       for (const TensorDesc* tensor : x->tensors) {
-        if (tensor->sizes.size() < back) continue;
-        const int64_t own = tensor->sizes[tensor->sizes.size() - back];
+        if (tensor->sizes().size() < back) continue;
+        const int64_t own = tensor->sizes()[tensor->sizes().size() - back];
         if (own != 1 && size != 1 && own != size) {
           refuse(std::string(x->name) + " has shape " + shapeText(*tensor) +
                  ", which does not broadcast with size " + std::to_string(size) +
@@ -332,7 +332,7 @@ void Limits::broadcasts(Operands all) {
 
 void Limits::axes(const Operand& dims, const Operand& x) {
   if (failed() || x.tensors.empty()) return;
-  const auto rank = static_cast<double>(std::max<size_t>(x.tensors[0]->sizes.size(), 1));
+  const auto rank = static_cast<double>(std::max<size_t>(x.tensors[0]->sizes().size(), 1));
   elementsFrom(dims, 0, -rank, rank - 1);
   c10::SmallVector<double, 8> seen;
   for (const double dim : dims.numbers) {
@@ -368,7 +368,7 @@ void Limits::size(const Operand& x, double dim, double least, double most) {
 
 void Limits::sizesFrom(const Operand& x, size_t first, double least, double most) {
   if (x.tensors.empty()) return;
-  for (size_t dim = first; dim < x.tensors[0]->sizes.size(); ++dim) {
+  for (size_t dim = first; dim < x.tensors[0]->sizes().size(); ++dim) {
     size(x, static_cast<double>(dim), least, most);
   }
 }
@@ -392,7 +392,7 @@ void Limits::elements(Operands x_and_factors) {
     if (factor != &x && !factor->numbers.empty()) wanted *= factor->numbers[0];
   }
   double count = 1;
-  for (const int64_t size : x.tensors[0]->sizes) count *= static_cast<double>(size);
+  for (const int64_t size : x.tensors[0]->sizes()) count *= static_cast<double>(size);
   if (count != wanted) {
     refuse(std::string(x.name) + " has " + numberText(count) + " elements; it must have " +
            numberText(wanted));
@@ -440,7 +440,7 @@ void Limits::cubeMode(Operands mode_and_inputs) {
 
 void Limits::paddingPairs(const Operand& pad, const Operand& x) {
   if (failed() || !pad.given || x.tensors.empty()) return;
-  const size_t most = 2 * x.tensors[0]->sizes.size();
+  const size_t most = 2 * x.tensors[0]->sizes().size();
   if (pad.numbers.size() % 2 != 0 || pad.numbers.size() > most) {
     refuse(std::string(pad.name) + " has " + std::to_string(pad.numbers.size()) +
            " elements; allowed is an even number up to " + std::to_string(most));

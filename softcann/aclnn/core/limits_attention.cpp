@@ -23,10 +23,10 @@ struct AttentionShape {
 std::optional<AttentionShape> readLayout(const Operand& x, const std::string& layout,
                                          std::optional<int64_t> heads,
                                          std::optional<int64_t> head_size) {
-  if (x.tensors.empty() || x.tensors[0]->sizes.size() != layout.size()) return std::nullopt;
+  if (x.tensors.empty() || x.tensors[0]->sizes().size() != layout.size()) return std::nullopt;
   AttentionShape shape{1, 1, 1, 1};
   for (size_t i = 0; i < layout.size(); ++i) {
-    const int64_t size = x.tensors[0]->sizes[i];
+    const int64_t size = x.tensors[0]->sizes()[i];
     switch (layout[i]) {
       case 'B':
         shape.batch = size;
@@ -114,7 +114,7 @@ void Limits::attention(const Operand& query, const Operand& key, const Operand& 
   // The compressed masks of the other modes have shapes of their own.
   const bool whole = !sparse_mode.numbers.empty() && sparse_mode.numbers[0] <= 1;
   if (failed() || mask.tensors.empty() || !whole) return;
-  const auto& sizes = mask.tensors[0]->sizes;
+  const at::IntArrayRef sizes = mask.tensors[0]->sizes();
   const size_t rank = sizes.size();
   if (rank == 0) return;
   bool fits =

@@ -17,7 +17,7 @@ constexpr double kMaxStride3d = 63;
 constexpr double kMaxSize = 1000000;
 
 size_t spatialDims(const Operand& input) {
-  const size_t rank = input.tensors.empty() ? 0 : input.tensors[0]->sizes.size();
+  const size_t rank = input.tensors.empty() ? 0 : input.tensors[0]->sizes().size();
   return rank > 2 ? rank - 2 : 0;
 }
 

@@ -18,8 +18,8 @@ void ResizedTensor::Lent::assign(const at::Tensor& value) {
   if (handle_ == nullptr) {  // nobody waits for the shape
     return;
   }
-  handle_->desc.sizes.assign(value.sizes().begin(), value.sizes().end());
-  handle_->desc.strides.assign(strides.begin(), strides.end());
+  handle_->desc.shape.set_sizes(value.sizes());
+  handle_->desc.shape.set_strides(strides);
 }
 
 }  // namespace softcann::aclnn

@@ -59,7 +59,7 @@ struct ExecutorOf final : aclOpExecutor {
   template <class Kind>
   static bool kept(const typename Kind::Stored& stored, Frame& frame) {
     if constexpr (std::is_same_v<Kind, WrittenTensor>) {
-      return frame.find(stored).sizes() == at::IntArrayRef(stored.sizes);
+      return frame.find(stored).sizes() == stored.sizes();
     } else {
       return true;
     }
@@ -97,9 +97,9 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
   if (needsCheck(op)) {
     status = checkShapes(*made, summarise(Signature(&op)));
   }
-  if (const TypeSignature types = summarise(TypeSignature(&op));
-      status == ACLNN_SUCCESS && mayTry(op) && !typesTried(types)) {
-    status = tryTypes(*made, types, summarise(CallSize()));
+  if (status == ACLNN_SUCCESS && mayTry(op)) {
+    const TypeSignature types = summarise(TypeSignature(&op));
+    if (!typesTried(op, types)) status = tryTypes(*made, types, summarise(CallSize()));
   }
   if (status != ACLNN_SUCCESS) {
     Executor::destroyIt(made);

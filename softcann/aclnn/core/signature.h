@@ -36,10 +36,10 @@ class Signature {
   void add(at::ScalarType type) { add(static_cast<uint64_t>(type)); }
 
   void add(const TensorDesc& desc) {
-    add((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes.size());
-    for (size_t i = 0; i < desc.sizes.size(); ++i) {
-      add(desc.sizes[i]);
-      add(desc.strides[i]);
+    add((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes().size());
+    for (size_t i = 0; i < desc.sizes().size(); ++i) {
+      add(desc.sizes()[i]);
+      add(desc.strides()[i]);
     }
   }
   void add(const ResizedTensor::Stored& stored) { add(stored.desc); }
@@ -90,7 +90,7 @@ class TypeSignature {
   uint64_t value() const { return hash_ ^ (hash_ >> 32); }
 
   void add(const TensorDesc& desc) {
-    fold((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes.size());
+    fold((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes().size());
   }
   void add(const ResizedTensor::Stored& stored) { add(stored.desc); }
   void add(const at::Scalar& scalar) { fold(static_cast<uint64_t>(scalar.type())); }

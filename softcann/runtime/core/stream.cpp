@@ -25,6 +25,18 @@ StreamPool& pool() {
   return *pool;
 }
 
+// Counts the calling thread among those that wait.
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<uint32_t>& count) noexcept : count_(count) { count_.fetch_add(1); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { count_.fetch_sub(1); }
+
+ private:
+  std::atomic<uint32_t>& count_;
+};
+
 }  // namespace
 
 Stream::Stream() noexcept = default;
@@ -54,6 +66,7 @@ Stream* Stream::open(Context* context, uint32_t priority, uint32_t flags) {
   stream->stop_requested_ = false;
   stream->stopped_ = 0;
   stream->awaited_ = UINT64_MAX;
+  stream->waiting_ = 0;
   stream->failure_ = {};
   stream->attributes.custom_tag = 0;
   stream->attributes.cache_op_info = 0;
@@ -137,6 +150,8 @@ aclError Stream::enqueueSlow(const TaskType* type, void* payload) noexcept {
 
 bool Stream::waitCompleted(uint64_t count, Deadline deadline) noexcept {
   const auto done = [&]() noexcept { return completed_.load(std::memory_order_acquire) >= count; };
+  if (done()) return true;
+  const Waiting waiting(waiting_);
   if (spinUntil(kHostSpin, done)) return true;
   for (;;) {
     const uint32_t seen = reached_.load(std::memory_order_acquire);

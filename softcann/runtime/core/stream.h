@@ -135,13 +135,16 @@ class Stream {
   // Written by the worker.
   alignas(64) std::atomic<uint64_t> completed_{0};  // tasks finished or dropped
   std::atomic<uint64_t> announcing_{0};             // counted next: it tells others of its end
-  std::atomic<uint32_t> asleep_{0};                 // futex: 1 while the worker sleeps
-  std::atomic<bool> stop_requested_{false};
-  std::atomic<uint32_t> stopped_{0};  // futex: 1 when the worker has ended
+  std::atomic<uint32_t> stopped_{0};                // futex: 1 when the worker has ended
 
-  // Waiting for completion: the lowest count that somebody waits for, and a futex that changes
-  // whenever it has been reached.
-  alignas(64) std::atomic<uint64_t> awaited_{UINT64_MAX};
+  // Read for every task and seldom written, so not beside what the worker writes for every task.
+  alignas(64) std::atomic<uint32_t> asleep_{0};  // futex: 1 while the worker sleeps
+  std::atomic<bool> stop_requested_{false};
+
+  // Waiting for completion: how many threads do, the lowest count that one of them sleeps for, and
+  // a futex that changes whenever it has been reached.
+  alignas(64) std::atomic<uint32_t> waiting_{0};
+  std::atomic<uint64_t> awaited_{UINT64_MAX};
   std::atomic<uint32_t> reached_{0};
 
   std::mutex mutex_;  // starting, stopping, failure_

@@ -10,6 +10,7 @@
 #include "runtime/core/device.h"
 #include "runtime/core/error_state.h"
 #include "runtime/core/stream.h"
+#include "runtime/core/worker_thread.h"
 
 namespace softcann {
 namespace {
@@ -18,14 +19,18 @@ namespace {
 // a busy program dispatches, and short enough not to be noticed.
 constexpr std::chrono::microseconds kWorkerSpin(30);
 constexpr std::chrono::seconds kLongSleep(3600);
+// How many times a waiting worker pauses before it looks for its next task, if nobody waits for it.
+constexpr int kPatience = 24;
 
 thread_local Stream* running_stream = nullptr;
 thread_local const char* running_task = nullptr;
+thread_local bool is_worker = false;
 
 }  // namespace
 
 Stream* Stream::running() noexcept { return running_stream; }
 const char* Stream::runningTask() noexcept { return running_task; }
+bool isWorkerThread() noexcept { return is_worker; }
 
 aclError Stream::runInCaller(const TaskType* type, void* payload) noexcept {
   std::lock_guard lock(inline_mutex_);
@@ -69,6 +74,7 @@ void* Stream::workerMain(void* stream) noexcept {
   pthread_setname_np(pthread_self(), name);
   Context::setCurrent(self->context_);
   running_stream = self;
+  is_worker = true;
   self->work();
   self->stopped_.store(1);
   futexWake(self->stopped_);
@@ -97,9 +103,13 @@ void Stream::work() noexcept {
 }
 
 bool Stream::waitForTask(Slot& slot, uint64_t position) noexcept {
-  const auto ready = [&]() noexcept {
-    return slot.turn.load(std::memory_order_acquire) == position + 1 ||
-           stop_requested_.load(std::memory_order_relaxed);
+  // Looking takes the slot's cache line from the producer, who pays for it at the next task. Tasks
+  // may start a little later and in a row, unless somebody waits for their end.
+  auto ready = [&, pauses = 0]() mutable noexcept {
+    if (stop_requested_.load(std::memory_order_relaxed)) return true;
+    const bool awaited = waiting_.load(std::memory_order_relaxed) != 0;
+    if (!awaited && pauses++ % kPatience != 0) return false;
+    return slot.turn.load(std::memory_order_acquire) == position + 1;
   };
   if (!spinUntil(kWorkerSpin, ready)) {
     for (;;) {

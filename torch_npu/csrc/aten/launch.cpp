@@ -94,10 +94,14 @@ void noteTensor(LaunchDevice& device, const at::Tensor& tensor) {
               first, " and ", found.str(), "!");
 }
 
-bool* ArgumentsChecked::findFlag() {
+__attribute__((tls_model("initial-exec"))) constinit thread_local bool* arguments_checked = nullptr;
+
+bool* findArgumentsChecked() {
   using Flag = bool* (*)();  // an extension of softcann; no header of CANN's has it
-  const auto flag = reinterpret_cast<Flag>(acl::opApiSymbol("softcannArgumentsChecked"));
-  return flag != nullptr ? flag() : nullptr;
+  static const auto flag = reinterpret_cast<Flag>(acl::opApiSymbol("softcannArgumentsChecked"));
+  thread_local bool unread = false;
+  arguments_checked = flag != nullptr ? flag() : &unread;
+  return arguments_checked;
 }
 
 void throwNoDevice(const AclnnFunction& function) {

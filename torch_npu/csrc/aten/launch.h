@@ -67,24 +67,23 @@ void noteDevice(LaunchDevice& device, const T& value) {
   }
 }
 
-// "My arguments are checked": a flag of the operator library, where it has one.
+// "My arguments are checked": the calling thread's flag in the operator library, or one that nobody
+// reads where the library has none. Null until the thread's first call.
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local bool* arguments_checked;
+bool* findArgumentsChecked();
+
 class ArgumentsChecked {
  public:
-  ArgumentsChecked() : flag_(flag()) {
-    if (flag_ != nullptr) *flag_ = true;
+  ArgumentsChecked()
+      : flag_(C10_LIKELY(arguments_checked != nullptr) ? arguments_checked
+                                                       : findArgumentsChecked()) {
+    *flag_ = true;
   }
   ArgumentsChecked(const ArgumentsChecked&) = delete;
   ArgumentsChecked& operator=(const ArgumentsChecked&) = delete;
-  ~ArgumentsChecked() {
-    if (flag_ != nullptr) *flag_ = false;
-  }
+  ~ArgumentsChecked() { *flag_ = false; }
 
  private:
-  static bool* flag() {
-    thread_local bool* flag = findFlag();
-    return flag;
-  }
-  static bool* findFlag();
   bool* flag_;
 };
 
