@@ -19,6 +19,9 @@ std::vector<int64_t> lastDims(int64_t count) {
 }
 
 void checkGamma(const at::Tensor& x, const at::Tensor& gamma) {
+  TORCH_CHECK(at::isFloatingType(x.scalar_type()) && at::isFloatingType(gamma.scalar_type()),
+              "expected x and gamma of a floating point dtype, but got ", x.scalar_type(), " and ",
+              gamma.scalar_type());
   TORCH_CHECK(gamma.dim() >= 1 && gamma.dim() <= x.dim() &&
                   x.sizes().slice(static_cast<size_t>(x.dim() - gamma.dim())) == gamma.sizes(),
               "expected gamma to have the sizes of the last dimensions of x, but got gamma ",
@@ -54,6 +57,8 @@ void rmsNormGrad(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& rs
 
 void addRmsNorm(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, double epsilon,
                 at::Tensor& y, const at::Tensor& rstd, at::Tensor& x) {
+  TORCH_CHECK(x1.sizes() == x2.sizes(), "expected x1 and x2 of the same sizes, but got ",
+              x1.sizes(), " and ", x2.sizes());
   at::add_out(x, x1, x2);
   rmsNorm(x, gamma, epsilon, y, rstd);
 }

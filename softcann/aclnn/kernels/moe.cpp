@@ -5,6 +5,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "aclnn/kernels/compute_type.h"
 
@@ -75,6 +76,25 @@ void gatingTopK(const at::Tensor& x, OptionalTensorRef bias, const GatingOptions
   if (norm_out.defined() && norm_out.numel() > 0) {
     norm_out.copy_(weights);
   }
+}
+
+void gatingTopKGrad(const at::Tensor& norm, const at::Tensor& grad_y, const at::Tensor& expert,
+                    int64_t renorm, int64_t norm_type, double scaling, double epsilon,
+                    at::Tensor& grad_x) {
+  TORCH_CHECK(norm_type == 0 || norm_type == 1, "expected norm_type 0 or 1, but got ", norm_type);
+  TORCH_CHECK(grad_y.sizes() == expert.sizes(), "expected grad_y and expertIdx of the same sizes, ",
+              "but got ", grad_y.sizes(), " and ", expert.sizes());
+  const at::Tensor weights = norm.to(at::kFloat);
+  const at::Tensor chosen = expert.to(at::kLong);
+  at::Tensor grad = grad_y.to(at::kFloat).mul(scaling);
+  if (norm_type == 1 || renorm == 1) {
+    const at::Tensor values = weights.gather(-1, chosen);
+    const at::Tensor sum = values.sum(-1, /*keepdim=*/true).add_(epsilon);
+    grad = grad.sub(grad.mul(values).sum(-1, /*keepdim=*/true).div_(sum)).div_(sum);
+  }
+  const at::Tensor all = at::zeros_like(weights).scatter_add_(-1, chosen, grad);
+  grad_x.copy_(norm_type == 1 ? all.mul(weights).mul_(weights.neg().add_(1))
+                              : all.sub(all.mul(weights).sum(-1, /*keepdim=*/true)).mul_(weights));
 }
 
 void gatingTopKSoftmax(const at::Tensor& x, OptionalTensorRef finished, int64_t k, at::Tensor& y,

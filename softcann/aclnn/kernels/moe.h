@@ -24,6 +24,10 @@ struct GatingOptions {
 // elements. `bias` takes part in the choice only.
 void gatingTopK(const at::Tensor& x, OptionalTensorRef bias, const GatingOptions& options,
                 at::Tensor& y, at::Tensor& expert, const at::Tensor& norm_out);
+// The gradient of x from the weights of all experts (norm_out), that of y, and the chosen experts.
+void gatingTopKGrad(const at::Tensor& norm, const at::Tensor& grad_y, const at::Tensor& expert,
+                    int64_t renorm, int64_t norm_type, double scaling, double epsilon,
+                    at::Tensor& grad_x);
 // Softmax and its k largest. A finished row's experts are one beyond the last. row(i, j) is
 // j * rows + i.
 void gatingTopKSoftmax(const at::Tensor& x, OptionalTensorRef finished, int64_t k, at::Tensor& y,

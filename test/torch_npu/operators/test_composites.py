@@ -186,8 +186,13 @@ def test_iou_of_each_pair_of_boxes() -> None:
     out = torch_npu.npu_iou(boxes.npu(), truths.npu(), 0)
     want = torch.tensor([[0.5, 0, 0], [0, 0, 0], [0, 1, 0]])
     torch.testing.assert_close(out.cpu(), want)
-    with pytest.raises(NotImplementedError, match="npu_iou: mode 1"):
-        torch_npu.npu_iou(boxes.npu(), truths.npu(), 1)
+    foreground = torch_npu.npu_iou(boxes.npu(), truths.npu(), 1)
+    torch.testing.assert_close(foreground.cpu(), want)  # the overlaps are half a truth, and a whole
+    wide = torch.tensor([[0.0, 0, 20, 20]])
+    foreground = torch_npu.npu_iou(wide.npu(), truths.npu(), 1)
+    torch.testing.assert_close(foreground.cpu(), torch.tensor([[1.0], [0.0], [1.0]]))
+    with pytest.raises(NotImplementedError, match="npu_iou: mode 2"):
+        torch_npu.npu_iou(boxes.npu(), truths.npu(), 2)
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -254,6 +259,46 @@ def test_kv_rmsnorm_rope_cache_fills_the_caches(mode: str) -> None:
         assert got.data_ptr() == cache.data_ptr()
     torch.testing.assert_close(out[2].cpu(), key)
     torch.testing.assert_close(out[3].cpu(), compressed)
+
+
+def nz(cache: torch.Tensor) -> torch.Tensor:
+    """A cache in FRACTAL_NZ, (blocks, width / 16, block, 16) in memory, as (slots, width)."""
+    blocks, block, _, width = cache.shape
+    return cache.view(blocks, width // 16, block, 16).transpose(1, 2).reshape(-1, width)
+
+
+@pytest.mark.parametrize("mode", ["PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ"])
+def test_kv_rmsnorm_rope_cache_in_blocks_and_in_nz(mode: str) -> None:
+    torch.manual_seed(0)
+    batch, length, block, width = 2, 5, 4, 32
+    kv, gamma = torch.randn(batch, 1, length, 2 * width), torch.randn(width)
+    cos, sin = torch.randn(2, batch, 1, length, width)
+    starts = torch.tensor([8, 0, 4, -4])  # two blocks for each sequence; the last is left out
+    slots = torch.tensor([8, 9, 10, 11, 0, 4, 5, 6, 7, -1])
+    caches = [torch.zeros(3, block, 1, width, device="npu") for _ in range(2)]
+    torch_npu.npu_kv_rmsnorm_rope_cache(
+        *[t.npu() for t in (kv, gamma, cos, sin, starts if "BLK" in mode else slots)],
+        *caches,
+        cache_mode=mode,
+    )
+    wide = kv[..., :width]
+    compressed = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5) * gamma
+    for cache, tokens in zip(
+        caches, (interleaved(kv[..., width:], cos, sin), compressed), strict=True
+    ):
+        want = torch.zeros(12, width)
+        want[slots[:-1]] = tokens.reshape(-1, width)[:-1]
+        rows = nz(cache.cpu()) if "NZ" in mode else cache.cpu().view(12, width)
+        torch.testing.assert_close(rows, want)
+
+
+def test_kv_rmsnorm_rope_cache_refuses_another_mode() -> None:
+    x = torch.ones(1, 1, 1, 4, device="npu")
+    index = torch.zeros(1, 1, dtype=torch.int64, device="npu")
+    with pytest.raises(NotImplementedError, match="cache_mode 'NZ' is not supported"):
+        torch_npu.npu_kv_rmsnorm_rope_cache(
+            x, x[0, 0, 0, :2], x[..., :2], x[..., :2], index, x, x, cache_mode="NZ"
+        )
 
 
 def test_cpu_tensor_is_refused() -> None:

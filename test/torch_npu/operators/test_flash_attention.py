@@ -222,6 +222,59 @@ def test_version_2_adds_the_bias_after_scaling() -> None:
     torch.testing.assert_close(out[0].cpu(), expected.float(), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("layout", ["BNSD", "SBH", "TND"])
+@pytest.mark.covers("torch_npu.npu_fusion_attention")
+def test_version_3_takes_lengths_as_tensors(layout: str) -> None:
+    torch.manual_seed(0)
+    if layout == "TND":
+        host = [torch.randn(9, heads, SIZE) for heads in (HEADS, KEY_HEADS, KEY_HEADS)]
+        lengths = {"actual_seq_qlen": [4, 9], "actual_seq_kvlen": [3, 9]}
+    else:
+        host, lengths = [reference.to_layout(t, layout) for t in inputs()], {}
+    tensors = {name: torch.tensor(ends, device="npu") for name, ends in lengths.items()}
+    first, third = ([t.npu().requires_grad_() for t in host] for _ in range(2))
+    want = torch_npu.npu_fusion_attention(*first, HEADS, layout, scale=SCALE, **lengths)
+    got = torch_npu.npu_fusion_attention_v3(*third, HEADS, layout, scale=SCALE, **tensors)
+    assert (got[4].shape, got[4].dtype) == (got[5].shape, got[5].dtype) == ((1,), torch.int64)
+    weights = torch.randn(want[0].shape).npu()
+    (want[0] * weights).sum().backward()
+    (got[0] * weights).sum().backward()
+    for mine, other in zip((*got[:4], *third), (*want[:4], *first), strict=True):
+        assert torch.equal(mine.cpu(), other.cpu())
+    for mine, other in zip(third, first, strict=True):
+        assert torch.equal(mine.grad.cpu(), other.grad.cpu())
+
+
+def test_version_3_s_gradient_uses_the_dropout_of_its_seed() -> None:
+    query = torch.zeros(1, 2, 64, 4, device="npu")
+    value = torch.eye(64).expand(1, 2, 64, 64).npu().requires_grad_()
+    out = torch_npu.npu_fusion_attention_v3(query, query, value, 2, "BNSD", keep_prob=0.75)[0]
+    other = torch_npu.npu_fusion_attention_v3(query, query, value, 2, "BNSD", keep_prob=0.75)[0]
+    assert not torch.equal(out.cpu(), other.cpu())
+    # With equal scores and the identity as value, the output is the matrix of weights itself.
+    share = (out > 0).float().mean().item()
+    assert abs(share - 0.75) < 0.03
+    torch.testing.assert_close(out.max().item(), 1 / 64 / 0.75)
+    grad = torch.randn(1, 2, 64, 64)
+    out.backward(grad.npu())
+    weights = out.detach().cpu()
+    torch.testing.assert_close(value.grad.cpu(), weights.transpose(-1, -2) @ grad)
+
+
+def test_version_3_has_the_sizes_of_its_outputs_as_fake_tensors() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        query = torch.empty(6, HEADS, SIZE, device="npu")
+        ends = torch.empty(2, dtype=torch.int64, device="npu")
+        out, maximum, *_, seed, offset = torch_npu.npu_fusion_attention_v3(
+            query, query, query, HEADS, "TND", actual_seq_qlen=ends, actual_seq_kvlen=ends
+        )
+    assert out.shape == query.shape
+    assert maximum.shape == (6, HEADS, 8)
+    assert seed.shape == offset.shape == (1,)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [

@@ -94,6 +94,21 @@ def test_add_rms_norm_gives_the_sum_too(compare: Any, dtype: torch.dtype) -> Non
     compare(torch_npu.npu_add_rms_norm, reference, x1, x2, torch.randn(8).to(dtype))
 
 
+def test_integers_are_refused() -> None:
+    x = torch.ones(2, 4, dtype=torch.int32, device="npu")
+    for operator in (torch_npu.npu_rms_norm, torch_npu.npu_gemma_rms_norm):
+        with pytest.raises(RuntimeError, match="of a floating point dtype"):
+            operator(x, x[0])
+    with pytest.raises(RuntimeError, match="of a floating point dtype"):
+        torch_npu.npu_add_rms_norm(x, x, x[0])
+
+
+def test_add_rms_norm_does_not_broadcast() -> None:
+    x = torch.ones(2, 4, device="npu")
+    with pytest.raises(RuntimeError, match="expected x1 and x2 of the same sizes"):
+        torch_npu.npu_add_rms_norm(x, x[:1], x[0])
+
+
 def test_fake_tensors_have_the_operator_s_sizes_and_dtypes() -> None:
     from torch._subclasses.fake_tensor import FakeTensorMode
 

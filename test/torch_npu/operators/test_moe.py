@@ -51,6 +51,33 @@ def test_gating_chooses_within_the_best_groups(
     torch.testing.assert_close(norm.cpu(), weights)
 
 
+@pytest.mark.parametrize("norm_type", [0, 1])
+@pytest.mark.parametrize("renorm", [0, 1])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gating_s_gradient(compare: Any, norm_type: int, renorm: int, dtype: torch.dtype) -> None:
+    def reference(x: torch.Tensor, k: int, **_: Any) -> Any:
+        wide = x.float()
+        weights = torch.softmax(wide, -1) if norm_type == 0 else torch.sigmoid(wide)
+        values, experts = weights.topk(k)
+        if norm_type == 1 or renorm == 1:
+            values = values / values.sum(-1, keepdim=True)
+        return (2.5 * values).to(x.dtype), experts.int(), weights.detach()
+
+    torch.manual_seed(0)
+    x = torch.randn(6, 16).to(dtype).requires_grad_()
+    options = {"norm_type": norm_type, "renorm": renorm, "routed_scaling_factor": 2.5}
+    compare(torch_npu.npu_moe_gating_top_k, reference, x, 3, **options)
+
+
+def test_gating_s_backward_refuses_experts_of_another_shape() -> None:
+    with pytest.raises(RuntimeError, match="grad_y and expertIdx of the same sizes"):
+        torch_npu.npu_moe_gating_top_k_backward(
+            torch.rand(2, 4, device="npu"),
+            torch.rand(2, 2, device="npu"),
+            torch.zeros(2, 3, dtype=torch.int32, device="npu"),
+        )
+
+
 @pytest.mark.parametrize("shape", [(5, 8), (2, 3, 8)])
 def test_gating_by_softmax(shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
@@ -172,6 +199,29 @@ def test_init_routing_v2_quantises_rows() -> None:
     assert expanded.dtype == torch.int8
     torch.testing.assert_close(scale.cpu(), want)
     assert torch.equal(expanded.cpu(), (rows / want.unsqueeze(-1)).round().to(torch.int8))
+
+
+def test_init_routing_v2_quantises_with_given_scale() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(4, 8)
+    experts = torch.randint(0, 3, (4, 2), dtype=torch.int32)
+    scale, offset = torch.tensor([30.0]), torch.tensor([2.0])
+    expanded = torch_npu.npu_moe_init_routing_v2(
+        x.npu(), experts.npu(), scale=scale.npu(), offset=offset.npu(), expert_num=3, quant_mode=0
+    )[0]
+    rows = x[[source // 2 for _, source in routed(experts, 0, 3)]]
+    want = (rows * scale + offset).round().clamp(-128, 127).to(torch.int8)
+    assert torch.equal(expanded.cpu(), want)
+
+
+def test_init_routing_v2_gives_each_row_its_scale() -> None:
+    experts = torch.tensor([[2, 0], [1, 2]], dtype=torch.int32)
+    scale = torch.tensor([0.5, 0.25])
+    expanded_scale = torch_npu.npu_moe_init_routing_v2(
+        torch.randn(2, 4, device="npu"), experts.npu(), scale=scale.npu(), expert_num=3
+    )[3]
+    rows = [source // 2 for _, source in routed(experts, 0, 3)]
+    assert torch.equal(expanded_scale.cpu(), scale[rows])
 
 
 def test_init_routing_v2_refuses_other_quantisation() -> None:

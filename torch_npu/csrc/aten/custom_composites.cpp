@@ -282,24 +282,24 @@ Tensor areas(const Tensor& boxes) {
       .mul(boxes.select(-1, 3).sub(boxes.select(-1, 1)));
 }
 
-// (rows, columns): intersection over union of boxes (x1, y1, x2, y2).
-Tensor overlaps(const Tensor& rows, const Tensor& columns) {
+// (rows, columns): intersection over union, or over the row's area, of boxes (x1, y1, x2, y2).
+Tensor overlaps(const Tensor& rows, const Tensor& columns, bool over_rows = false) {
   const Tensor a = rows.to(at::kFloat).unsqueeze(1);
   const Tensor b = columns.to(at::kFloat).unsqueeze(0);
   const Tensor low = at::maximum(a.narrow(-1, 0, 2), b.narrow(-1, 0, 2));
   const Tensor high = at::minimum(a.narrow(-1, 2, 2), b.narrow(-1, 2, 2));
   const Tensor common = high.sub(low).clamp_min(0).prod(-1);
-  const Tensor united = areas(a).add(areas(b)).sub(common);
-  return common.div(united.masked_fill(united.eq(0), 1));
+  const Tensor whole = over_rows ? areas(a) : areas(a).add(areas(b)).sub(common);
+  return common.div(whole.masked_fill(whole.eq(0), 1));
 }
 
 Tensor iou(const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
   checkOnNpu("npu_iou", bboxes);
-  checkOneOf("npu_iou", "mode", mode, {0});
+  checkOneOf("npu_iou", "mode", mode, {0, 1});
   TORCH_CHECK(
       bboxes.dim() == 2 && bboxes.size(1) == 4 && gtboxes.dim() == 2 && gtboxes.size(1) == 4,
       "npu_iou: expected boxes of (count, 4), but got ", bboxes.sizes(), " and ", gtboxes.sizes());
-  return overlaps(gtboxes, bboxes).to(bboxes.dtype());
+  return overlaps(gtboxes, bboxes, /*over_rows=*/mode == 1).to(bboxes.dtype());
 }
 
 // Greedy: the best box, then the best that overlaps no chosen one too much, and so on. The choice
@@ -353,16 +353,61 @@ Tensor interleaveRope(const Tensor& x, const Tensor& cos, const Tensor& sin) {
   return q.mul(cos).add(turned(q).mul(sin)).to(x.dtype());
 }
 
-void writeCache(Tensor cache, const Tensor& tokens, const Tensor& index, bool paged) {
-  if (paged) {
-    writeSlots(cache, tokens, index);
+// How a cache is addressed and laid out.
+struct CacheMode {
+  bool paged;   // one slot for each token; else places within each sequence's own cache
+  bool blocks;  // one slot for each block of tokens
+  bool nz;      // a block's rows are cut into pieces of 16, which lie one after another
+};
+
+CacheMode cacheMode(const char* op, std::string_view name) {
+  if (name == "Norm") return {false, false, false};
+  if (name == "PA" || name == "PA_BNSD") return {true, false, false};
+  if (name == "PA_NZ") return {true, false, true};
+  if (name == "PA_BLK_BNSD") return {true, true, false};
+  if (name == "PA_BLK_NZ") return {true, true, true};
+  C10_THROW_ERROR(NotImplementedError,
+                  c10::str(op, ": cache_mode '", name,
+                           "' is not supported; use Norm, PA, PA_BNSD, PA_NZ, PA_BLK_BNSD or "
+                           "PA_BLK_NZ"));
+}
+
+// The slots of tokens (batch, length) from those of their blocks.
+Tensor slotsInBlocks(const Tensor& starts, int64_t batch, int64_t length, int64_t block) {
+  const int64_t blocks = (length + block - 1) / block;
+  const Tensor place = at::arange(length, starts.options());
+  const Tensor start = starts.view({batch, blocks}).index_select(1, place.floor_divide(block));
+  return start.add(place.remainder(block)).masked_fill(start.lt(0), -1);
+}
+
+void writeCache(Tensor cache, const Tensor& tokens, const Tensor& index, CacheMode mode) {
+  constexpr int64_t kPiece = 16;
+  const int64_t batch = tokens.size(0);
+  const int64_t width = cache.size(3);
+  const Tensor values = tokens.reshape({-1, width}).to(cache.dtype());
+  const Tensor places = index.to(at::kLong);
+  if (!mode.paged) {
+    const Tensor first = at::arange(batch, places.options()).mul(cache.size(2)).unsqueeze(1);
+    Tensor rows = cache.view({batch * cache.size(2), width});
+    rows.index_copy_(0, places.add(first).flatten(), values);
     return;
   }
-  const int64_t batch = tokens.size(0);
-  const Tensor places = index.to(at::kLong).add(
-      at::arange(batch, index.options().dtype(at::kLong)).mul(cache.size(2)).unsqueeze(1));
-  Tensor rows = cache.view({batch * cache.size(2), cache.size(3)});
-  rows.index_copy_(0, places.flatten(), tokens.reshape({-1, cache.size(3)}).to(cache.dtype()));
+  const int64_t block = cache.size(1);
+  const Tensor slots =
+      mode.blocks ? slotsInBlocks(places.flatten(), batch, tokens.size(2), block) : places;
+  if (!mode.nz) {
+    writeSlots(cache, values, slots);
+    return;
+  }
+  TORCH_CHECK(width % kPiece == 0,
+              "npu_kv_rmsnorm_rope_cache: expected a cache in NZ to have rows ",
+              "of a multiple of ", kPiece, " elements, but got ", cache.sizes());
+  const Tensor flat = slots.flatten();
+  const Tensor wanted = flat.ge(0).nonzero().flatten();
+  const Tensor chosen = flat.index_select(0, wanted);
+  const Tensor pieces = cache.view({cache.size(0), width / kPiece, block, kPiece}).transpose(1, 2);
+  pieces.index_put_({chosen.floor_divide(block), chosen.remainder(block)},
+                    values.index_select(0, wanted).unflatten(1, {width / kPiece, kPiece}));
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
@@ -378,9 +423,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
   checkMissing(kOp, "k_rope_offset", k_rope_offset);
   checkMissing(kOp, "c_kv_offset", c_kv_offset);
   checkMissing(kOp, "v", v);
-  const bool paged = cache_mode == "PA" || cache_mode == "PA_BNSD";
-  TORCH_CHECK_NOT_IMPLEMENTED(paged || cache_mode == "Norm", kOp, ": cache_mode '", cache_mode,
-                              "' is not supported; use Norm, PA or PA_BNSD");
+  const CacheMode mode = cacheMode(kOp, cache_mode);
   TORCH_CHECK(kv.dim() == 4 && kv.size(-1) > gamma.size(0), kOp,
               ": expected kv of (B, N, S, D) with D above gamma's ", gamma.size(0), ", but got ",
               kv.sizes());
@@ -389,8 +432,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
   const Tensor compressed = normed.mul(scale).mul(gamma).to(kv.dtype());
   const Tensor key =
       interleaveRope(kv.narrow(-1, gamma.size(0), kv.size(-1) - gamma.size(0)), cos, sin);
-  writeCache(k_cache, key, index, paged);
-  writeCache(ckv_cache, compressed, index, paged);
+  writeCache(k_cache, key, index, mode);
+  writeCache(ckv_cache, compressed, index, mode);
   const Tensor none = at::empty({0}, kv.options());
   return {k_cache, ckv_cache, is_output_kv ? key : none, is_output_kv ? compressed : none};
 }

@@ -23,6 +23,7 @@ using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
 AclnnFunction aclnnDropoutGenMask("aclnnDropoutGenMask");
+AclnnFunction aclnnDropoutGenMaskV2Tensor("aclnnDropoutGenMaskV2Tensor");
 AclnnFunction aclnnFlashAttentionScoreV2("aclnnFlashAttentionScoreV2");
 AclnnFunction aclnnFlashAttentionScoreGradV2("aclnnFlashAttentionScoreGradV2");
 AclnnFunction aclnnFlashAttentionVarLenScoreV2("aclnnFlashAttentionVarLenScoreV2");
@@ -92,11 +93,14 @@ int64_t weights(const Call& call) {
   return total * call.heads;
 }
 
-Tensor drawBits(const Tensor& like, at::IntArrayRef shape, double p, int64_t seed, int64_t offset) {
+Tensor roomForBits(const Tensor& like, int64_t count) {
   constexpr int64_t kAlignment = 128;  // bits
-  const int64_t count = c10::multiply_integers(shape);
   const int64_t bytes = (count + kAlignment - 1) / kAlignment * kAlignment / 8;
-  Tensor bits = shapes::sized({bytes}, like, at::kByte);
+  return shapes::sized({bytes}, like, at::kByte);
+}
+
+Tensor drawBits(const Tensor& like, at::IntArrayRef shape, double p, int64_t seed, int64_t offset) {
+  Tensor bits = roomForBits(like, c10::multiply_integers(shape));
   if (!onMeta(like)) {
     launch(aclnnDropoutGenMask, shape, p, seed, offset, bits);
   }
@@ -133,50 +137,55 @@ Dropout makeDropout(const Call& call, const OptionalTensor& given_bits, int64_t 
   return dropout;
 }
 
+struct Attention {
+  Tensor out, maximum, sum, softmax;
+};
+
+Attention attend(const Call& call, const OptionalTensor& bits) {
+  Tensor out = shapes::trainedAttention(call.query, call.value, call.heads, call.layout, call.key);
+  Tensor maximum = shapes::attentionStatistics(call.query, call.heads, call.layout);
+  Tensor sum = shapes::like(maximum);
+  Tensor softmax = shapes::sized({0}, call.query);  // CANN's reserved output
+  const OptionalTensor none;
+  if (onMeta(call.query)) {
+    // Sizes and dtypes are all there is to know.
+  } else if (call.packed()) {
+    launch(aclnnFlashAttentionVarLenScoreV2, call.query, call.key, call.value, call.bias, bits,
+           none, call.mask, call.prefix, call.query_ends, call.key_ends, OptionalIntArrayRef(),
+           OptionalIntArrayRef(), call.scale, call.keep_probability, call.pre_tokens,
+           call.next_tokens, call.heads, call.layout, call.inner_precise, call.sparse_mode,
+           call.bias_type, maximum, sum, softmax, out);
+  } else {
+    launch(aclnnFlashAttentionScoreV2, call.query, call.key, call.value, call.bias, bits, none,
+           call.mask, call.prefix, OptionalIntArrayRef(), OptionalIntArrayRef(), call.scale,
+           call.keep_probability, call.pre_tokens, call.next_tokens, call.heads, call.layout,
+           call.inner_precise, call.sparse_mode, call.bias_type, maximum, sum, softmax, out);
+  }
+  return {std::move(out), std::move(maximum), std::move(sum), std::move(softmax)};
+}
+
 using Forward = std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t, int64_t, int64_t>;
 
 Forward forward(const Call& call, const OptionalTensor& dropout_mask, int64_t seed,
                 int64_t offset) {
   check(call);
-  Tensor out = shapes::trainedAttention(call.query, call.value, call.heads, call.layout, call.key);
-  Tensor maximum = shapes::attentionStatistics(call.query, call.heads, call.layout);
-  Tensor sum = shapes::like(maximum);
-  Tensor softmax = shapes::sized({0}, call.query);  // CANN's reserved output
   const Dropout dropout = makeDropout(call, dropout_mask, seed, offset);
-  const OptionalTensor none;
-  if (onMeta(call.query)) {
-    // Sizes and dtypes are all there is to know.
-  } else if (call.packed()) {
-    launch(aclnnFlashAttentionVarLenScoreV2, call.query, call.key, call.value, call.bias,
-           dropout.bits, none, call.mask, call.prefix, call.query_ends, call.key_ends,
-           OptionalIntArrayRef(), OptionalIntArrayRef(), call.scale, call.keep_probability,
-           call.pre_tokens, call.next_tokens, call.heads, call.layout, call.inner_precise,
-           call.sparse_mode, call.bias_type, maximum, sum, softmax, out);
-  } else {
-    launch(aclnnFlashAttentionScoreV2, call.query, call.key, call.value, call.bias, dropout.bits,
-           none, call.mask, call.prefix, OptionalIntArrayRef(), OptionalIntArrayRef(), call.scale,
-           call.keep_probability, call.pre_tokens, call.next_tokens, call.heads, call.layout,
-           call.inner_precise, call.sparse_mode, call.bias_type, maximum, sum, softmax, out);
-  }
-  return {std::move(out), std::move(maximum), std::move(sum), std::move(softmax),
-          dropout.seed,   dropout.offset,     dropout.count};
+  Attention result = attend(call, dropout.bits);
+  return {std::move(result.out), std::move(result.maximum),
+          std::move(result.sum), std::move(result.softmax),
+          dropout.seed,          dropout.offset,
+          dropout.count};
 }
 
 struct Gradients {
   Tensor query, key, value, bias;
 };
 
-Gradients backward(const Call& call, const Tensor& dy, const OptionalTensor& softmax_max,
-                   const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
-                   const OptionalTensor& attention_in, int64_t seed, int64_t offset,
-                   int64_t numels) {
-  check(call);
+Gradients attendBackward(const Call& call, const Tensor& dy, const OptionalTensor& softmax_max,
+                         const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
+                         const OptionalTensor& attention_in, const OptionalTensor& bits) {
   TORCH_CHECK(given(softmax_max) && given(softmax_sum) && given(attention_in), kOperator,
               "_grad: expected softmax_max, softmax_sum and attention_in of the forward pass");
-  OptionalTensor bits;
-  if (call.keep_probability < 1) {
-    bits = drawBits(call.query, {numels}, 1 - call.keep_probability, seed, offset);
-  }
   Gradients gradients{shapes::like(call.query), shapes::like(call.key), shapes::like(call.value),
                       given(call.bias) ? shapes::like(*call.bias) : shapes::sized({0}, call.query)};
   const OptionalTensor none;
@@ -199,6 +208,18 @@ Gradients backward(const Call& call, const Tensor& dy, const OptionalTensor& sof
            gradients.bias);
   }
   return gradients;
+}
+
+Gradients backward(const Call& call, const Tensor& dy, const OptionalTensor& softmax_max,
+                   const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
+                   const OptionalTensor& attention_in, int64_t seed, int64_t offset,
+                   int64_t numels) {
+  check(call);
+  OptionalTensor bits;
+  if (call.keep_probability < 1) {
+    bits = drawBits(call.query, {numels}, 1 - call.keep_probability, seed, offset);
+  }
+  return attendBackward(call, dy, softmax_max, softmax_sum, softmax_in, attention_in, bits);
 }
 
 void refuseOptions(const OptionalTensor& padding_mask, const OptionalTensor& sink,
@@ -303,6 +324,118 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttenti
           none};
 }
 
+// --- version 3: lengths, the seed and the offset are tensors ---------------------------------
+
+// Lengths on the device are waited for.
+std::optional<std::vector<int64_t>> hostLengths(const OptionalTensor& lengths) {
+  if (!given(lengths)) {
+    return std::nullopt;
+  }
+  TORCH_CHECK(!lengths->is_meta(), kOperator,
+              "_v3: sequence lengths are needed, and tensors without values have none");
+  const Tensor host = lengths->cpu().to(at::kLong).contiguous();
+  const auto* first = host.const_data_ptr<int64_t>();
+  return std::vector<int64_t>(first, first + host.numel());
+}
+
+OptionalIntArrayRef asReference(const std::optional<std::vector<int64_t>>& lengths) {
+  return lengths ? OptionalIntArrayRef(*lengths) : OptionalIntArrayRef();
+}
+
+// Dropout's bits from a seed and an offset that lie on the device.
+OptionalTensor bitsOf(const Call& call, const Tensor& seed, const Tensor& offset) {
+  if (call.keep_probability >= 1 || onMeta(call.query)) {
+    return std::nullopt;
+  }
+  const int64_t count = weights(call);
+  Tensor bits = roomForBits(call.query, count);
+  launch(aclnnDropoutGenMaskV2Tensor, at::IntArrayRef(count), 1 - call.keep_probability, seed,
+         offset, int64_t{0}, call.query.scalar_type(), bits);
+  return bits;
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionV3(
+    const Tensor& query, const Tensor& key, const Tensor& value, int64_t head_num,
+    std::string_view input_layout, const OptionalTensor& pse, const OptionalTensor& padding_mask,
+    const OptionalTensor& atten_mask, double scale, double keep_prob, int64_t pre_tockens,
+    int64_t next_tockens, int64_t inner_precise, OptionalIntArrayRef prefix,
+    const OptionalTensor& actual_seq_qlen, const OptionalTensor& actual_seq_kvlen,
+    int64_t sparse_mode, bool /*gen_mask_parallel*/, bool /*sync*/, std::string_view softmax_layout,
+    const OptionalTensor& sink) {
+  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
+  const auto query_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_qlen);
+  const auto key_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_kvlen);
+  const Call call{query,
+                  key,
+                  value,
+                  head_num,
+                  input_layout,
+                  pse,
+                  atten_mask,
+                  scale,
+                  keep_prob,
+                  pre_tockens,
+                  next_tockens,
+                  inner_precise,
+                  prefix,
+                  asReference(query_ends),
+                  asReference(key_ends),
+                  sparse_mode,
+                  kBiasBeforeScale};
+  check(call);
+  Tensor seed = shapes::sized({1}, query, at::kLong);
+  Tensor offset = shapes::sized({1}, query, at::kLong);
+  if (!onMeta(query)) {
+    const RandomState state =
+        keep_prob < 1 ? drawRandom(std::nullopt, weights(call)) : RandomState{};
+    seed.fill_(state.seed);
+    offset.fill_(state.offset);
+  }
+  Attention result = attend(call, bitsOf(call, seed, offset));
+  return {std::move(result.out),     std::move(result.maximum), std::move(result.sum),
+          std::move(result.softmax), std::move(seed),           std::move(offset)};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionGradV3(
+    const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& dy, int64_t head_num,
+    std::string_view input_layout, const OptionalTensor& pse, const OptionalTensor& padding_mask,
+    const OptionalTensor& atten_mask, const OptionalTensor& softmax_max,
+    const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
+    const OptionalTensor& attention_in, double scale_value, double keep_prob, int64_t pre_tockens,
+    int64_t next_tockens, int64_t inner_precise, const OptionalTensor& seed,
+    const OptionalTensor& offset, OptionalIntArrayRef prefix, const OptionalTensor& actual_seq_qlen,
+    const OptionalTensor& actual_seq_kvlen, int64_t sparse_mode, bool /*gen_mask_parallel*/,
+    bool /*sync*/, std::string_view softmax_layout, const OptionalTensor& sink) {
+  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
+  const auto query_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_qlen);
+  const auto key_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_kvlen);
+  const Call call{query,
+                  key,
+                  value,
+                  head_num,
+                  input_layout,
+                  pse,
+                  atten_mask,
+                  scale_value,
+                  keep_prob,
+                  pre_tockens,
+                  next_tockens,
+                  inner_precise,
+                  prefix,
+                  asReference(query_ends),
+                  asReference(key_ends),
+                  sparse_mode,
+                  kBiasBeforeScale};
+  check(call);
+  TORCH_CHECK(keep_prob >= 1 || (given(seed) && given(offset)), kOperator,
+              "_grad_v3: dropout needs the forward pass's seed and offset");
+  const OptionalTensor bits = keep_prob < 1 ? bitsOf(call, *seed, *offset) : std::nullopt;
+  Gradients gradients =
+      attendBackward(call, dy, softmax_max, softmax_sum, softmax_in, attention_in, bits);
+  return {std::move(gradients.query), std::move(gradients.key), std::move(gradients.value),
+          std::move(gradients.bias), shapes::sized({0}, query)};
+}
+
 Tensor genMask(const Tensor& self, at::IntArrayRef size, double p, int64_t seed, int64_t offset,
                std::optional<bool> /*parallel*/, std::optional<bool> /*sync*/) {
   return drawBits(self, size, p, seed, offset);
@@ -352,6 +485,24 @@ TORCH_LIBRARY_FRAGMENT(npu, m) {
       "q_start_idx=None, int[]? kv_start_idx=None, str softmax_layout=\"\", Tensor? sink=None) ->"
       " (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)");
   m.def(
+      "npu_fusion_attention_v3(Tensor query, Tensor key, Tensor value, int head_num, str "
+      "input_layout, Tensor? pse=None, Tensor? padding_mask=None, Tensor? atten_mask=None, "
+      "float scale=1., float keep_prob=1., int pre_tockens=2147483647, int "
+      "next_tockens=2147483647, int inner_precise=0, SymInt[]? prefix=None, Tensor? "
+      "actual_seq_qlen=None, Tensor? actual_seq_kvlen=None, int sparse_mode=0, bool "
+      "gen_mask_parallel=True, bool sync=False, str softmax_layout=\"\", Tensor? sink=None) -> "
+      "(Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)");
+  m.def(
+      "npu_fusion_attention_grad_v3(Tensor query, Tensor key, Tensor value, Tensor dy, int "
+      "head_num, str input_layout, *, Tensor? pse=None, Tensor? padding_mask=None, Tensor? "
+      "atten_mask=None, Tensor? softmax_max=None, Tensor? softmax_sum=None, Tensor? "
+      "softmax_in=None, Tensor? attention_in=None, float scale_value=1., float keep_prob=1., "
+      "int pre_tockens=2147483647, int next_tockens=2147483647, int inner_precise=0, Tensor? "
+      "seed=None, Tensor? offset=None, SymInt[]? prefix=None, Tensor? actual_seq_qlen=None, "
+      "Tensor? actual_seq_kvlen=None, int sparse_mode=0, bool gen_mask_parallel=True, bool "
+      "sync=False, str softmax_layout=\"\", Tensor? sink=None) -> (Tensor, Tensor, Tensor, "
+      "Tensor, Tensor)");
+  m.def(
       "_npu_dropout_gen_mask.Tensor(Tensor self, int[] size, float p, int seed, int offset, *, "
       "bool? parallel=True, bool? sync=None) -> Tensor");
 }
@@ -361,6 +512,8 @@ TORCH_LIBRARY_IMPL(npu, PrivateUse1, m) {
   m.impl("npu_fusion_attention_grad", TORCH_FN(fusionAttentionGrad));
   m.impl("npu_fusion_attention_v2", TORCH_FN(fusionAttentionV2));
   m.impl("npu_fusion_attention_grad_v2", TORCH_FN(fusionAttentionGradV2));
+  m.impl("npu_fusion_attention_v3", TORCH_FN(fusionAttentionV3));
+  m.impl("npu_fusion_attention_grad_v3", TORCH_FN(fusionAttentionGradV3));
   m.impl("_npu_dropout_gen_mask.Tensor", TORCH_FN(genMask));
 }
 
@@ -369,6 +522,8 @@ TORCH_LIBRARY_IMPL(npu, Meta, m) {
   m.impl("npu_fusion_attention_grad", TORCH_FN(fusionAttentionGrad));
   m.impl("npu_fusion_attention_v2", TORCH_FN(fusionAttentionV2));
   m.impl("npu_fusion_attention_grad_v2", TORCH_FN(fusionAttentionGradV2));
+  m.impl("npu_fusion_attention_v3", TORCH_FN(fusionAttentionV3));
+  m.impl("npu_fusion_attention_grad_v3", TORCH_FN(fusionAttentionGradV3));
 }
 
 // Positions in the operators' schemas.
@@ -410,9 +565,28 @@ const Derivative kDerivativeV2{.name = "npu::npu_fusion_attention_v2",
                                  return stack;
                                }};
 
+const Derivative kDerivativeV3{
+    .name = "npu::npu_fusion_attention_v3",
+    .backward = {"npu::npu_fusion_attention_grad_v3", ""},
+    .targets = {0, 1, 2, 5},
+    .inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20},
+    .described = {},
+    .outputs = {0, 1, 2, 3, 4, 5},
+    .gradients = {0},
+    .arguments = [](const Derivation& call) -> torch::jit::Stack {
+      torch::jit::Stack stack = {call.input(0), call.input(1), call.input(2), call.grad(0)};
+      for (size_t i = 3; i <= 7; ++i) stack.push_back(call.input(i));
+      for (const size_t i : {1, 2, 3, 0}) stack.push_back(call.result(i));
+      for (size_t i = 8; i <= 12; ++i) stack.push_back(call.input(i));
+      for (const size_t i : {4, 5}) stack.push_back(call.result(i));
+      for (size_t i = 13; i <= 20; ++i) stack.push_back(call.input(i));
+      return stack;
+    }};
+
 TORCH_LIBRARY_IMPL(npu, AutogradPrivateUse1, m) {
   m.impl("npu_fusion_attention", differentiable({&kDerivative}));
   m.impl("npu_fusion_attention_v2", differentiable({&kDerivativeV2}));
+  m.impl("npu_fusion_attention_v3", differentiable({&kDerivativeV3}));
 }
 
 }  // namespace torch_npu
