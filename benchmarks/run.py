@@ -1,4 +1,5 @@
-"""`npu` beside native CPU PyTorch, in one run:
+"""`npu` beside native CPU PyTorch and, once `make test-official` has installed it, the official
+torch_npu on the same softcann, in one run:
 
     python -m benchmarks.run [--device npu:0] [--only matmul] [--rounds 15] [--out build/bench]
 
@@ -13,11 +14,10 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import models, ops
 from benchmarks.case import Result, measure
+from benchmarks.cases import CASES
 from benchmarks.imports import import_cost
-
-CASES = [*ops.CASES, *models.CASES]
+from benchmarks.official import OfficialWheel, official_python
 
 
 def main() -> None:
@@ -30,14 +30,21 @@ def main() -> None:
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
 
+    python = official_python() if args.device == "npu:0" else None
+    official = OfficialWheel(python) if python else None
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads; µs per call\n")
-    print(f"{'':36}{args.device:>12}{'cpu':>12}{'ratio':>8}")
+    header = f"{'':36}{args.device:>12}{'cpu':>12}{'ratio':>8}"
+    print(header + (f"{'official':>12}{'ratio':>8}" if official else ""))
     results = []
     for case in CASES:
         if args.only in case.name:
-            result = measure(case, args.device, args.rounds, args.round_seconds)
-            print(f"{result.name:36}{result.npu_us:12.2f}{result.cpu_us:12.2f}{result.ratio:8.2f}")
+            if official:
+                official.prepare(case.name)
+            result = measure(case, args.device, args.rounds, args.round_seconds, official)
+            print(line(result), flush=True)
             results.append(result)
+    if official:
+        official.close()
     write(args.out / "report.json", results)
 
     if args.device.startswith("npu"):
@@ -47,10 +54,27 @@ def main() -> None:
     print(f"\nwritten: {args.out}/report.json")
 
 
+def line(result: Result) -> str:
+    """A row of the table: each ratio is of `npu` to what stands on its left."""
+    text = f"{result.name:36}{result.npu_us:12.2f}{result.cpu_us:12.2f}{result.ratio:8.2f}"
+    if result.official_us is None:
+        return text
+    return f"{text}{result.official_us:12.2f}{result.official_ratio:8.2f}"
+
+
 def write(path: Path, results: list[Result]) -> None:
-    """One object for each case: name, both medians and their ratio."""
+    """One object for each case: name, medians and ratios; without the official torch_npu its two
+    entries are null."""
     rows = [
-        {"name": r.name, "npu_us": r.npu_us, "cpu_us": r.cpu_us, "ratio": r.ratio} for r in results
+        {
+            "name": r.name,
+            "npu_us": r.npu_us,
+            "cpu_us": r.cpu_us,
+            "ratio": r.ratio,
+            "official_us": r.official_us,
+            "official_ratio": r.official_ratio,
+        }
+        for r in results
     ]
     path.write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
 

@@ -15,6 +15,9 @@ from softcann.elf import ElfError, read_symbols
 # What the official wheel's libraries take from a CANN.
 _CANN_SYMBOL = re.compile(r"^(acl[a-z]*[A-Z]|rt[A-Z]|Msprof|Hccl)\w+$")
 _WHEEL_LIBRARIES = ("libtorch_npu.so", "libtensorpipe.so")
+# Where Ascend's driver shows: a file for each card, and its own libraries.
+_DEVICES = Path("/dev")
+_DRIVER = Path("/usr/local/Ascend/driver")
 
 
 def obstacles() -> list[str]:
@@ -107,9 +110,11 @@ def missing_symbols(folder: Path) -> set[str]:
 
 
 def _drivers() -> Iterator[str]:
-    cards = list(Path("/dev").glob("davinci[0-9]*"))
+    cards = list(_DEVICES.glob("davinci[0-9]*"))
     if cards:
         yield f"{len(cards)} Ascend card(s) in this machine are not used: softcann imitates its own"
+    if (_DRIVER / "lib64").exists():
+        yield f"Ascend's driver in {_DRIVER} is not used: softcann's libraries stand in front"
 
 
 def _other_canns() -> Iterator[str]:

@@ -1,6 +1,9 @@
 #include "runtime/core/platform.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -129,6 +132,17 @@ const SocSpec* readSoc() {
   reject("SOFTCANN_SOC_NAME", name, "one of " + known);
 }
 
+// Appended to, so that the processes of one program may share the file.
+int openForAppending(const char* variable) {
+  const char* path = std::getenv(variable);
+  if (path == nullptr || *path == '\0') return -1;
+  const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) {
+    reject(variable, path, std::string("a file that can be written: ") + std::strerror(errno));
+  }
+  return file;
+}
+
 }  // namespace
 
 void readPlatform(Platform& platform) {
@@ -140,6 +154,7 @@ void readPlatform(Platform& platform) {
   platform.overcommit = readInteger("SOFTCANN_OVERCOMMIT", 0, 0, 1) != 0;
   platform.launch_blocking = readInteger("ASCEND_LAUNCH_BLOCKING", 0, 0, 1) != 0;
   platform.strict = readInteger("SOFTCANN_STRICT", 0, 0, 1) != 0;
+  platform.trace_file = openForAppending("SOFTCANN_TRACE");
   for (const char* variable : {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}) {
     if (const char* value = std::getenv(variable)) {
       platform.visible = readDeviceList(variable, value, platform.device_count);

@@ -8,6 +8,7 @@
 //   SOFTCANN_RUNTIME_DIR         where processes publish their memory use (see process_registry.h)
 //   ASCEND_RT_VISIBLE_DEVICES, ASCEND_VISIBLE_DEVICES   e.g. "0,2" or "0-3"; the first that is set
 //   SOFTCANN_STRICT              1: operators refuse what the card's documents exclude (0)
+//   SOFTCANN_TRACE               a file that gets a line for each task that ran (stream_trace.cpp)
 //   ASCEND_LAUNCH_BLOCKING       1: run every task in the calling thread (0)
 #pragma once
 
@@ -42,6 +43,7 @@ struct Platform {
   bool overcommit = false;
   bool launch_blocking = false;
   bool strict = false;
+  int trace_file = -1;  // a descriptor, open for appending; -1 for none
 };
 
 // The settings, or nullptr where one is nonsense; then the calling thread's error text names the

@@ -59,6 +59,7 @@ Stream* Stream::open(Context* context, uint32_t priority, uint32_t flags) {
   stream->device_ = context->device();
   stream->priority_ = priority;
   stream->creation_flags_ = flags;
+  stream->trace_file_ = platform()->trace_file;
   stream->tail_ = 0;
   stream->completed_ = 0;
   stream->announcing_ = 0;

@@ -115,6 +115,7 @@ class Stream {
   void work() noexcept;
   bool waitForTask(Slot& slot, uint64_t position) noexcept;
   void runTask(const TaskType* type, void* payload) noexcept;
+  aclError runTraced(const TaskType* type, void* payload) noexcept;
   void recordFailure(const char* task, aclError code) noexcept;
   void finished(uint64_t count) noexcept;
   bool waitCompleted(uint64_t count, Deadline deadline) noexcept;
@@ -128,6 +129,7 @@ class Stream {
   int32_t id_ = 0;
   uint32_t priority_ = 0;
   uint32_t creation_flags_ = 0;
+  int trace_file_ = -1;  // see Platform
 
   // Written by every producer.
   alignas(64) std::atomic<uint64_t> tail_{0};

@@ -36,7 +36,7 @@ aclError Stream::runInCaller(const TaskType* type, void* payload) noexcept {
   std::lock_guard lock(inline_mutex_);
   Stream* const outer_stream = std::exchange(running_stream, this);
   const char* const outer_task = std::exchange(running_task, type->name);
-  const aclError code = type->run(payload);
+  const aclError code = runTraced(type, payload);
   running_stream = outer_stream;
   running_task = outer_task;
   if (type->announce != nullptr) type->announce(payload);
@@ -126,7 +126,7 @@ bool Stream::waitForTask(Slot& slot, uint64_t position) noexcept {
 
 void Stream::runTask(const TaskType* type, void* payload) noexcept {
   running_task = type->name;
-  const aclError code = type->run(payload);
+  const aclError code = runTraced(type, payload);
   running_task = nullptr;
   if (code != ACL_SUCCESS) recordFailure(type->name, code);
 }

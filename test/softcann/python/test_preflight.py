@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from softcann import elf, preflight, toolkit_path
+from softcann.command import main
 
 
 def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -100,6 +101,54 @@ def test_another_cann_on_the_path_is_noted_and_no_obstacle(tmp_path: Path) -> No
     done = command("run", "--", sys.executable, "-c", "", LD_LIBRARY_PATH=str(tmp_path))
     assert done.returncode == 0
     assert f"the CANN in {tmp_path} on LD_LIBRARY_PATH stands behind softcann" in done.stderr
+
+
+def test_every_other_cann_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "libascendcl.so").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", os.pathsep.join(map(str, folders)))
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
+    remarks = preflight.remarks()
+    for folder in folders:
+        assert any(f"the CANN in {folder} on LD_LIBRARY_PATH" in remark for remark in remarks)
+    assert any(f"ASCEND_HOME_PATH names, {tmp_path}, is replaced" in text for text in remarks)
+
+
+def test_cards_and_their_driver_are_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("davinci0", "davinci1", "davinci_manager"):
+        (tmp_path / name).touch()
+    (tmp_path / "driver" / "lib64").mkdir(parents=True)
+    monkeypatch.setattr(preflight, "_DEVICES", tmp_path)
+    monkeypatch.setattr(preflight, "_DRIVER", tmp_path / "driver")
+    remarks = preflight.remarks()
+    assert any("2 Ascend card(s) in this machine are not used" in remark for remark in remarks)
+    assert any(f"driver in {tmp_path / 'driver'} is not used" in remark for remark in remarks)
+
+
+def start(monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[int, list[list[str]]]:
+    """`softcann run` with something in the way; its status, and what it would have started."""
+    started: list[list[str]] = []
+    monkeypatch.setattr(preflight, "obstacles", lambda: ["this is in the way"])
+    monkeypatch.setattr(os, "execvpe", lambda _, words, __: started.append(words) or 0)
+    return main(["run", *options, "--", "program", "--flag"]) or 0, started
+
+
+def test_nothing_is_started_with_an_obstacle_in_the_way(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert start(monkeypatch) == (1, [])
+    said = capsys.readouterr().err
+    assert "softcann run: this is in the way" in said
+    assert "not started; --unchecked starts it all the same" in said
+
+
+def test_unchecked_starts_it_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert start(monkeypatch, "--unchecked") == (0, [["program", "--flag"]])
+    assert capsys.readouterr().err == ""
 
 
 def test_every_library_exports_what_it_refuses() -> None:

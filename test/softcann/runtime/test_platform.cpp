@@ -60,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
         Nonsense{"SOFTCANN_OVERCOMMIT", "yes"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "0,zwei"},
         Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "8"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,1"},
         Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "3-1"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "0,"},
-        Nonsense{"ASCEND_VISIBLE_DEVICES", "-1"}, Nonsense{"ASCEND_LAUNCH_BLOCKING", "2"}));
+        Nonsense{"ASCEND_VISIBLE_DEVICES", "-1"}, Nonsense{"SOFTCANN_TRACE", "/nowhere/trace"},
+        Nonsense{"ASCEND_LAUNCH_BLOCKING", "2"}));
 
 TEST(PlatformDeathTest, HasEightDevicesByDefaultAndAsManyAsSet) {
   EXPECT_EXIT(exitWithDeviceCount(8), testing::ExitedWithCode(0), "");

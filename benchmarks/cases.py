@@ -1,0 +1,7 @@
+"""All benchmarks, in the order of the report."""
+
+from __future__ import annotations
+
+from benchmarks import models, ops
+
+CASES = [*ops.CASES, *models.CASES]

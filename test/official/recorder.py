@@ -1,0 +1,48 @@
+"""A plugin of pytest (`-p official.recorder`) that notes which aclnn functions each test executed.
+
+SOFTCANN_TRACE is set for the whole run, and SOFTNPU_FUNCTIONS names a file that gets a line of JSON
+for each test: its name, whether it passed, and the functions. Each test runs in a process forked
+for it, because the wheel is of no use after an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from _pytest.runner import runtestprotocol
+from official.traced import Trace
+
+_trace = Trace(Path(os.environ["SOFTCANN_TRACE"]))
+_out = Path(os.environ["SOFTNPU_FUNCTIONS"])
+
+
+def pytest_runtest_protocol(item: pytest.Item) -> bool:
+    process = os.fork()
+    if process == 0:
+        _run(item)
+        os._exit(0)
+    _, status = os.waitpid(process, 0)
+    if status != 0:
+        _write(item, False, [], f"crashes: status {status}")
+    return True
+
+
+def _run(item: pytest.Item) -> None:
+    _trace.executed()
+    reports = runtestprotocol(item, log=False)
+    torch.npu.synchronize()
+    functions = sorted(_trace.executed())
+    failed = [report for report in reports if not report.passed]
+    reason = str(failed[0].longrepr)[-300:] if failed else ""
+    _write(item, not failed, functions, reason)
+
+
+def _write(item: pytest.Item, passed: bool, functions: list[str], reason: str) -> None:
+    case = f"pytest:{item.nodeid}"
+    line = {"case": case, "equal": passed, "functions": functions, "reason": reason}
+    with _out.open("a") as file:
+        print(json.dumps(line), file=file)
