@@ -5,6 +5,7 @@
 // bits again from the seed and the offset that the forward pass gave back.
 
 #include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
 #include "torch_npu/csrc/aten/arguments.h"
@@ -587,6 +588,10 @@ TORCH_LIBRARY_IMPL(npu, AutogradPrivateUse1, m) {
   m.impl("npu_fusion_attention", differentiable({&kDerivative}));
   m.impl("npu_fusion_attention_v2", differentiable({&kDerivativeV2}));
   m.impl("npu_fusion_attention_v3", differentiable({&kDerivativeV3}));
+  for (const char* gradient : {"npu_fusion_attention_grad", "npu_fusion_attention_grad_v2",
+                               "npu_fusion_attention_grad_v3"}) {
+    m.impl(gradient, torch::autograd::autogradNotImplementedFallback());
+  }
 }
 
 }  // namespace torch_npu

@@ -3,6 +3,7 @@
 
 #include <ATen/core/stack.h>
 #include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
 #include "torch_npu/csrc/aten/custom_arguments.h"
@@ -113,6 +114,10 @@ TORCH_LIBRARY_FRAGMENT(atb, m) {
 
 TORCH_LIBRARY_IMPL(atb, PrivateUse1, m) {
   m.impl("_npu_paged_attention", TORCH_FN(pagedAttention));
+}
+
+TORCH_LIBRARY_IMPL(atb, AutogradPrivateUse1, m) {
+  m.impl("_npu_paged_attention", torch::autograd::autogradNotImplementedFallback());
 }
 
 }  // namespace torch_npu
