@@ -149,26 +149,21 @@ at::Tensor plainCopy(const at::Tensor& tensor, c10::DeviceIndex device) {
   return tensor.to(at::TensorOptions(at::Device(at::kPrivateUse1, device)).dtype(type));
 }
 
-ConvertedTensorList::ConvertedTensorList(at::TensorList tensors, LaunchDevice device) {
+template <class Tensors>
+ConvertedTensorList::ConvertedTensorList(const Tensors& tensors, LaunchDevice device, Elements)
+    : OwnedDescriptor(nullptr) {
   c10::SmallVector<const aclTensor*, 16> elements;
-  for (const at::Tensor& tensor : tensors) elements.push_back(element(tensor, device));
+  for (const auto& tensor : tensors) elements.push_back(element(asArgument(tensor), device));
   handle_ = descriptorApi().aclCreateTensorList(elements.data(), elements.size());
 }
 
-ConvertedTensorList::ConvertedTensorList(const at::ITensorListRef& tensors, LaunchDevice device) {
-  c10::SmallVector<const aclTensor*, 16> elements;
-  for (const at::Tensor& tensor : tensors) elements.push_back(element(tensor, device));
-  handle_ = descriptorApi().aclCreateTensorList(elements.data(), elements.size());
-}
-
+ConvertedTensorList::ConvertedTensorList(at::TensorList tensors, LaunchDevice device)
+    : ConvertedTensorList(tensors, device, Elements()) {}
+ConvertedTensorList::ConvertedTensorList(const at::ITensorListRef& tensors, LaunchDevice device)
+    : ConvertedTensorList(tensors, device, Elements()) {}
 ConvertedTensorList::ConvertedTensorList(const c10::List<std::optional<at::Tensor>>& tensors,
-                                         LaunchDevice device) {
-  c10::SmallVector<const aclTensor*, 16> elements;
-  for (const std::optional<at::Tensor>& tensor : tensors) {
-    elements.push_back(tensor ? element(*tensor, device) : nullptr);
-  }
-  handle_ = descriptorApi().aclCreateTensorList(elements.data(), elements.size());
-}
+                                         LaunchDevice device)
+    : ConvertedTensorList(tensors.vec(), device, Elements()) {}
 
 aclTensor* ConvertedTensorList::element(const at::Tensor& tensor, LaunchDevice device) {
   if (!tensor.defined()) {
@@ -181,7 +176,8 @@ aclTensor* ConvertedTensorList::element(const at::Tensor& tensor, LaunchDevice d
   return createTensor(tensor);
 }
 
-ConvertedScalarList::ConvertedScalarList(at::ArrayRef<at::Scalar> scalars, LaunchDevice) {
+ConvertedScalarList::ConvertedScalarList(at::ArrayRef<at::Scalar> scalars, LaunchDevice)
+    : OwnedDescriptor(nullptr) {
   c10::SmallVector<const aclScalar*, 16> elements;
   for (const at::Scalar& scalar : scalars) elements.push_back(createScalar(scalar));
   handle_ = descriptorApi().aclCreateScalarList(elements.data(), elements.size());

@@ -68,10 +68,26 @@ inline bool needsPlainCopy(const at::Tensor& tensor) {
 }
 at::Tensor plainCopy(const at::Tensor& tensor, c10::DeviceIndex device);
 
-class ConvertedTensor {
+// A descriptor that one call has made.
+template <class Object, aclnnStatus (*DescriptorApi::*kDestroy)(const Object*)>
+class OwnedDescriptor {
  public:
-  using CType = const aclTensor*;
-  ConvertedTensor(const at::Tensor& tensor, LaunchDevice device) {
+  using CType = const Object*;
+  explicit OwnedDescriptor(Object* handle) : handle_(handle) {}
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
+  ~OwnedDescriptor() {
+    if (handle_ != nullptr) (descriptorApi().*kDestroy)(handle_);
+  }
+  CType get() const { return handle_; }
+
+ protected:
+  Object* handle_;
+};
+
+class ConvertedTensor : public OwnedDescriptor<aclTensor, &DescriptorApi::aclDestroyTensor> {
+ public:
+  ConvertedTensor(const at::Tensor& tensor, LaunchDevice device) : OwnedDescriptor(nullptr) {
     if (!tensor.defined()) {
       return;
     }
@@ -82,108 +98,55 @@ class ConvertedTensor {
       handle_ = createTensor(tensor);
     }
   }
-  ConvertedTensor(const ConvertedTensor&) = delete;
-  ConvertedTensor& operator=(const ConvertedTensor&) = delete;
-  ~ConvertedTensor() {
-    if (handle_ != nullptr) {
-      descriptorApi().aclDestroyTensor(handle_);
-    }
-  }
-  CType get() const { return handle_; }
 
  private:
-  aclTensor* handle_ = nullptr;
   at::Tensor plain_;
 };
 
-class ConvertedScalar {
+class ConvertedScalar : public OwnedDescriptor<aclScalar, &DescriptorApi::aclDestroyScalar> {
  public:
-  using CType = const aclScalar*;
-  ConvertedScalar(const at::Scalar& scalar, LaunchDevice) : handle_(createScalar(scalar)) {}
+  ConvertedScalar(const at::Scalar& scalar, LaunchDevice) : OwnedDescriptor(createScalar(scalar)) {}
   ConvertedScalar(const std::optional<at::Scalar>& scalar, LaunchDevice)
-      : handle_(scalar ? createScalar(*scalar) : nullptr) {}
-  ConvertedScalar(const ConvertedScalar&) = delete;
-  ConvertedScalar& operator=(const ConvertedScalar&) = delete;
-  ~ConvertedScalar() {
-    if (handle_ != nullptr) {
-      descriptorApi().aclDestroyScalar(handle_);
-    }
-  }
-  CType get() const { return handle_; }
-
- private:
-  aclScalar* handle_;
+      : OwnedDescriptor(scalar ? createScalar(*scalar) : nullptr) {}
 };
 
-class ConvertedIntArray {
+class ConvertedIntArray : public OwnedDescriptor<aclIntArray, &DescriptorApi::aclDestroyIntArray> {
  public:
-  using CType = const aclIntArray*;
-  ConvertedIntArray(at::IntArrayRef values, LaunchDevice)
-      : handle_(descriptorApi().aclCreateIntArray(values.data(), values.size())) {}
-  ConvertedIntArray(const std::vector<int64_t>& values, LaunchDevice device)
-      : ConvertedIntArray(at::IntArrayRef(values), device) {}
   ConvertedIntArray(at::OptionalIntArrayRef values, LaunchDevice)
-      : handle_(values ? descriptorApi().aclCreateIntArray(values->data(), values->size())
-                       : nullptr) {}
-  ConvertedIntArray(const ConvertedIntArray&) = delete;
-  ConvertedIntArray& operator=(const ConvertedIntArray&) = delete;
-  ~ConvertedIntArray() {
-    if (handle_ != nullptr) {
-      descriptorApi().aclDestroyIntArray(handle_);
-    }
-  }
-  CType get() const { return handle_; }
-
- private:
-  aclIntArray* handle_;
+      : OwnedDescriptor(values ? descriptorApi().aclCreateIntArray(values->data(), values->size())
+                               : nullptr) {}
 };
 
-class ConvertedBoolArray {
+class ConvertedBoolArray
+    : public OwnedDescriptor<aclBoolArray, &DescriptorApi::aclDestroyBoolArray> {
  public:
-  using CType = const aclBoolArray*;
   ConvertedBoolArray(at::ArrayRef<bool> values, LaunchDevice)
-      : handle_(descriptorApi().aclCreateBoolArray(values.data(), values.size())) {}
-  ConvertedBoolArray(const ConvertedBoolArray&) = delete;
-  ConvertedBoolArray& operator=(const ConvertedBoolArray&) = delete;
-  ~ConvertedBoolArray() { descriptorApi().aclDestroyBoolArray(handle_); }
-  CType get() const { return handle_; }
-
- private:
-  aclBoolArray* handle_;
+      : OwnedDescriptor(descriptorApi().aclCreateBoolArray(values.data(), values.size())) {}
 };
 
 // A list owns its elements' descriptors; missing elements are null.
-class ConvertedTensorList {
+class ConvertedTensorList
+    : public OwnedDescriptor<aclTensorList, &DescriptorApi::aclDestroyTensorList> {
  public:
-  using CType = const aclTensorList*;
   ConvertedTensorList(at::TensorList tensors, LaunchDevice device);
   ConvertedTensorList(const std::vector<at::Tensor>& tensors, LaunchDevice device)
       : ConvertedTensorList(at::TensorList(tensors), device) {}
   ConvertedTensorList(const at::ITensorListRef& tensors, LaunchDevice device);
   ConvertedTensorList(const c10::List<std::optional<at::Tensor>>& tensors, LaunchDevice device);
-  ConvertedTensorList(const ConvertedTensorList&) = delete;
-  ConvertedTensorList& operator=(const ConvertedTensorList&) = delete;
-  ~ConvertedTensorList() { descriptorApi().aclDestroyTensorList(handle_); }
-  CType get() const { return handle_; }
 
  private:
+  struct Elements {};
+  template <class Tensors>
+  ConvertedTensorList(const Tensors& tensors, LaunchDevice device, Elements);
   aclTensor* element(const at::Tensor& tensor, LaunchDevice device);
 
-  aclTensorList* handle_;
   std::vector<at::Tensor> plain_;
 };
 
-class ConvertedScalarList {
+class ConvertedScalarList
+    : public OwnedDescriptor<aclScalarList, &DescriptorApi::aclDestroyScalarList> {
  public:
-  using CType = const aclScalarList*;
   ConvertedScalarList(at::ArrayRef<at::Scalar> scalars, LaunchDevice);
-  ConvertedScalarList(const ConvertedScalarList&) = delete;
-  ConvertedScalarList& operator=(const ConvertedScalarList&) = delete;
-  ~ConvertedScalarList() { descriptorApi().aclDestroyScalarList(handle_); }
-  CType get() const { return handle_; }
-
- private:
-  aclScalarList* handle_;
 };
 
 class ConvertedString {
