@@ -24,7 +24,7 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard -- '*.h' '*.c' '*.cpp')
 CXX_SOURCES = $(filter-out test/% examples/%,$(filter %.cpp,$(CXX_FILES)))
 
 .PHONY: build setup configure products gtest test test-cpp test-python test-full test-official \
-        demo bench wheel docs lint format tidy clean
+        official-wheel demo bench wheel docs lint format tidy clean
 
 build: configure
 	ninja -C $(BUILD) -j $(JOBS)
@@ -95,10 +95,16 @@ test-cpp: gtest build
 test-python: $(ECOSYSTEM) products
 	python -m pytest -m "not full" -n $(JOBS) $(PYTEST_ARGS)
 
-# The official wheel lies in a virtual environment of its own. Another version, on demand:
-# make test-official OFFICIAL=2.14.0, with a softcann built for that torch.
+# The official wheel lies in a virtual environment of its own. It comes from PyPI, or is the file
+# OFFICIAL_WHEEL. Another version, on demand: make test-official OFFICIAL=2.14.0, with a softcann
+# built for that torch.
 OFFICIAL ?= 2.13.0
 OFFICIAL_VENV := build/official/venv-$(OFFICIAL)
+
+# Fails where the package index does not have it.
+official-wheel: $(INSTALLED)
+	@mkdir -p build/official
+	$(BIN)/python -m pip download -q --no-deps -d build/official torch-npu==$(OFFICIAL)
 
 $(OFFICIAL_VENV)/.installed: test/official/requirements.txt $(INSTALLED)
 	$(BIN)/python -m venv --clear $(OFFICIAL_VENV)
@@ -106,7 +112,7 @@ $(OFFICIAL_VENV)/.installed: test/official/requirements.txt $(INSTALLED)
 	$(OFFICIAL_VENV)/bin/python -m pip install -q torch==$(OFFICIAL) -r $< \
 	  -c build/official/constraints.txt
 	$(OFFICIAL_VENV)/bin/python -m pip install -q --no-deps \
-	  $(or $(OFFICIAL_WHEEL),torch-npu==$(OFFICIAL))
+	  $(or $(OFFICIAL_WHEEL),$(wildcard build/official/torch_npu-$(OFFICIAL)-*.whl),torch-npu==$(OFFICIAL))
 	@touch $@
 
 test-official: products $(OFFICIAL_VENV)/.installed

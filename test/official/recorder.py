@@ -34,15 +34,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
 def _run(item: pytest.Item) -> None:
     _trace.executed()
     reports = runtestprotocol(item, log=False)
-    torch.npu.synchronize()
-    functions = sorted(_trace.executed())
-    failed = [report for report in reports if not report.passed]
-    reason = str(failed[0].longrepr)[-300:] if failed else ""
-    _write(item, not failed, functions, reason)
+    reason = "".join(str(report.longrepr) for report in reports if not report.passed)
+    try:
+        torch.npu.synchronize()
+    except RuntimeError as error:
+        reason += str(error)
+    _write(item, not reason, sorted(_trace.executed()), reason[-600:])
 
 
 def _write(item: pytest.Item, passed: bool, functions: list[str], reason: str) -> None:
-    case = f"pytest:{item.nodeid}"
+    case = "pytest:" + item.nodeid.removeprefix("test/")
     line = {"case": case, "equal": passed, "functions": functions, "reason": reason}
     with _out.open("a") as file:
         print(json.dumps(line), file=file)

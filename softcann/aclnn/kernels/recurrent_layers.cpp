@@ -7,6 +7,10 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace softcann::aclnn {
@@ -34,12 +38,32 @@ struct Cell {
 int64_t directions(const RecurrentLayers& shape) { return shape.bidirectional ? 2 : 1; }
 
 at::Tensor timeFirst(const at::Tensor& tensor, const RecurrentLayers& shape) {
+  if (const auto time = static_cast<int64_t>(shape.batch_sizes.size()); time != 0) {
+    return tensor.view({time, tensor.size(0) / time, tensor.size(1)});
+  }
   return shape.batch_first ? tensor.transpose(0, 1) : tensor;
 }
 
 // The steps in the order in which direction 0 or 1 takes them.
 int64_t stepAt(int64_t i, int64_t steps, int64_t direction) {
   return direction == 0 ? i : steps - 1 - i;
+}
+
+// How many sequences have step t.
+int64_t rowsAt(int64_t t, const at::Tensor& step, const RecurrentLayers& shape) {
+  return shape.batch_sizes.empty() ? step.size(0) : shape.batch_sizes[t];
+}
+
+// Sequences that do not have a step keep what they had.
+at::Tensor carried(const at::Tensor& now, const at::Tensor& before, int64_t rows) {
+  const int64_t all = now.size(0);
+  if (rows == all) return now;
+  return at::cat({now.narrow(0, 0, rows), before.narrow(0, rows, all - rows)}, 0);
+}
+
+// They give nothing, and pass nothing on.
+at::Tensor masked(const at::Tensor& step, int64_t rows) {
+  return rows == step.size(0) ? step : carried(step, at::zeros_like(step), rows);
 }
 
 void keep(Tensors& list, int64_t index, const at::Tensor& value) {
@@ -76,7 +100,8 @@ struct StepGradient {
 template <class Step>
 at::Tensor cellBackward(const Cell& cell, const at::Tensor& input, const at::Tensor& hidden,
                         const at::Tensor& h0, const at::Tensor& grad_out, at::Tensor grad_h,
-                        int64_t direction, Tensors& grad_params, at::Tensor grad_h0, Step step) {
+                        int64_t direction, const RecurrentLayers& shape, Tensors& grad_params,
+                        at::Tensor grad_h0, Step step) {
   const int64_t time = input.size(0);
   at::Tensor grad_input = at::zeros_like(input);
   std::vector<at::Tensor> sums{at::zeros_like(cell.weight_ih), at::zeros_like(cell.weight_hh)};
@@ -87,8 +112,12 @@ at::Tensor cellBackward(const Cell& cell, const at::Tensor& input, const at::Ten
   for (int64_t i = time; i-- > 0;) {
     const int64_t t = stepAt(i, time, direction);
     const at::Tensor before = i == 0 ? h0 : hidden[stepAt(i - 1, time, direction)];
-    if (grad_out.defined()) grad_h = grad_h.add(grad_out[t]);
-    const StepGradient gradient = step(t, i, before, grad_h);
+    const int64_t rows = rowsAt(t, before, shape);
+    if (grad_out.defined()) grad_h = grad_h.add(masked(grad_out[t], rows));
+    StepGradient gradient = step(t, i, before, grad_h);
+    gradient.input_gates = masked(gradient.input_gates, rows);
+    gradient.hidden_gates = masked(gradient.hidden_gates, rows);
+    gradient.hidden = carried(gradient.hidden, grad_h, rows);
     grad_input[t].copy_(at::mm(gradient.input_gates, cell.weight_ih));
     grad_h = at::mm(gradient.hidden_gates, cell.weight_hh).add_(gradient.hidden);
     sums[0].add_(at::mm(gradient.input_gates.t(), input[t]));
@@ -129,6 +158,17 @@ void layersBackward(const at::Tensor& input, const Tensors& hidden, const Recurr
 
 }  // namespace
 
+std::vector<int64_t> batchSizesOf(const std::optional<at::Tensor>& batch_sizes) {
+  if (!batch_sizes || batch_sizes->numel() == 0) return {};
+  const at::Tensor numbers = batch_sizes->to(at::kLong).contiguous();
+  const auto* first = numbers.const_data_ptr<int64_t>();
+  std::vector<int64_t> sizes(first, first + numbers.numel());
+  TORCH_CHECK_VALUE(
+      sizes.back() > 0 && std::is_sorted(sizes.begin(), sizes.end(), std::greater<>()),
+      "expected batch sizes that are positive and do not grow");
+  return sizes;
+}
+
 void lstm(const at::Tensor& input, const Tensors& params, const Tensors& states,
           const RecurrentLayers& shape, at::Tensor& out, at::Tensor& hy, at::Tensor& cy,
           LstmTrace trace) {
@@ -141,7 +181,7 @@ void lstm(const at::Tensor& input, const Tensors& params, const Tensors& states,
       const Cell cell(params, shape, index);
       const at::Tensor gates_in = at::linear(layer_input, cell.weight_ih, cell.bias_ih);
       at::Tensor h = states.at(0)[index], c = states.at(1)[index];
-      Tensors i(time), j(time), f(time), o(time), hs(time), cs(time), ts(time);
+      Tensors i(time), j(time), f(time), o(time), hs(time), cs(time), ts(time), ys(time);
       for (int64_t n = 0; n < time; ++n) {
         const int64_t t = stepAt(n, time, direction);
         const auto gates = gates_in[t].add(at::linear(h, cell.weight_hh, cell.bias_hh)).chunk(4, 1);
@@ -149,18 +189,20 @@ void lstm(const at::Tensor& input, const Tensors& params, const Tensors& states,
         f[t] = gates[1].sigmoid();
         j[t] = gates[2].tanh();
         o[t] = gates[3].sigmoid();
-        c = f[t].mul(c).add(i[t].mul(j[t]));
+        const int64_t rows = rowsAt(t, h, shape);
+        c = carried(f[t].mul(c).add(i[t].mul(j[t])), c, rows);
         ts[t] = c.tanh();
-        h = o[t].mul(ts[t]);
+        h = carried(o[t].mul(ts[t]), h, rows);
         hs[t] = h;
         cs[t] = c;
+        ys[t] = masked(h, rows);
       }
-      outputs.push_back(at::stack(hs));
+      outputs.push_back(at::stack(ys));
       keep(trace.input, index, at::stack(i));
       keep(trace.candidate, index, at::stack(j));
       keep(trace.forget, index, at::stack(f));
       keep(trace.output, index, at::stack(o));
-      keep(trace.hidden, index, outputs.back());
+      keep(trace.hidden, index, at::stack(hs));
       keep(trace.cell, index, at::stack(cs));
       keep(trace.activated_cell, index, at::stack(ts));
       hy[index].copy_(h);
@@ -194,12 +236,12 @@ void lstmBackward(const at::Tensor& input, const Tensors& states, const Tensors&
                                         into_c.mul(i[t]).mul(j[t].square().neg().add(1)),
                                         grad_h.mul(tanh_c[t]).mul(o[t]).mul(o[t].neg().add(1))},
                                        1);
-      grad_c = into_c.mul(f[t]);
+      grad_c = carried(into_c.mul(f[t]), grad_c, rowsAt(t, grad_c, shape));
       return StepGradient{gates, gates, at::zeros_like(grad_h)};
     };
     const at::Tensor below =
         cellBackward(cell, own, saved(trace.hidden), h0[index], share, last_h[index], direction,
-                     grad_params, grad_hx[index], step);
+                     shape, grad_params, grad_hx[index], step);
     grad_cx[index].copy_(grad_c);
     return below;
   };
@@ -217,7 +259,7 @@ void gru(const at::Tensor& input, const Tensors& params, const at::Tensor& hx,
       const Cell cell(params, shape, index);
       const at::Tensor gates_in = at::linear(layer_input, cell.weight_ih, cell.bias_ih);
       at::Tensor h = hx[index];
-      Tensors r(time), z(time), n(time), hn(time), hs(time);
+      Tensors r(time), z(time), n(time), hn(time), hs(time), ys(time);
       for (int64_t step = 0; step < time; ++step) {
         const int64_t t = stepAt(step, time, direction);
         const auto from_x = gates_in[t].chunk(3, 1);
@@ -226,15 +268,17 @@ void gru(const at::Tensor& input, const Tensors& params, const at::Tensor& hx,
         z[t] = from_x[1].add(from_h[1]).sigmoid();
         hn[t] = from_h[2].contiguous();
         n[t] = from_x[2].add(r[t].mul(hn[t])).tanh();
-        h = n[t].add(z[t].mul(h.sub(n[t])));
+        const int64_t rows = rowsAt(t, h, shape);
+        h = carried(n[t].add(z[t].mul(h.sub(n[t]))), h, rows);
         hs[t] = h;
+        ys[t] = masked(h, rows);
       }
-      outputs.push_back(at::stack(hs));
+      outputs.push_back(at::stack(ys));
       keep(trace.reset, index, at::stack(r));
       keep(trace.update, index, at::stack(z));
       keep(trace.candidate, index, at::stack(n));
       keep(trace.hidden_share, index, at::stack(hn));
-      keep(trace.hidden, index, outputs.back());
+      keep(trace.hidden, index, at::stack(hs));
       hy[index].copy_(h);
     }
     layer_input = at::cat(outputs, -1);
@@ -262,14 +306,14 @@ void gruBackward(const at::Tensor& input, const Tensors& params, const at::Tenso
                           at::cat({grad_r, grad_z, grad_n.mul(r[t])}, 1), grad_h.mul(z[t])};
     };
     return cellBackward(cell, own, saved(trace.hidden), hx[index], share, last_h[index], direction,
-                        grad_params, grad_hx[index], step);
+                        shape, grad_params, grad_hx[index], step);
   };
   layersBackward(input, trace.hidden, shape, grad_out, grad_input, backward);
 }
 
 namespace {
 
-constexpr RecurrentLayers kOneLayer{true, 1, false, false};
+const RecurrentLayers kOneLayer{true, 1, false, false, {}};
 
 // PyTorch's four parameters: the transposed halves of the weight, the bias, and no second one.
 Tensors separated(const at::Tensor& weight, const at::Tensor& bias, int64_t input_size) {

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <vector>
 
 namespace softcann::aclnn {
@@ -16,7 +17,13 @@ struct RecurrentLayers {
   int64_t layers;
   bool bidirectional;
   bool batch_first;
+  // Of sequences of different lengths, longest first: how many of them each step has. Inputs and
+  // outputs are then (time * batch, features), padded. Empty: every step has all.
+  std::vector<int64_t> batch_sizes;
 };
+
+// What a tensor of batch sizes says; none and an empty one say nothing.
+std::vector<int64_t> batchSizesOf(const std::optional<at::Tensor>& batch_sizes);
 
 using Tensors = std::vector<at::Tensor>;
 
