@@ -2,22 +2,20 @@
 
 It cannot be imported beside our own, so it runs in a process of its own, in the environment that
 `make test-official` makes, and is told when to run a round: a line of JSON for each request and for
-each answer.
+each answer (official_server.py).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import softcann
 
 ROOT = Path(__file__).parents[1]
-DEVICE = "npu:0"
+SERVER = Path(__file__).with_name("official_server.py")
 
 
 def official_python() -> Path | None:
@@ -32,8 +30,7 @@ class OfficialWheel:
 
     def __init__(self, python: Path) -> None:
         self._process = subprocess.Popen(
-            [str(python), "-W", "ignore", "-m", "benchmarks.official"],
-            cwd=ROOT,
+            [str(python), "-W", "ignore", str(SERVER)],
             env={**softcann.environment(), "PYTHONDONTWRITEBYTECODE": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -62,25 +59,3 @@ class OfficialWheel:
                 f"the official torch_npu ended with status {self._process.wait()} at {request}"
             )
         return json.loads(answer)
-
-
-def serve() -> None:
-    """What the other process does, until its input ends."""
-    import torch_npu  # noqa: F401
-    from benchmarks.case import Local
-    from benchmarks.cases import CASES
-
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
-    cases = {case.name: case for case in CASES}
-    side: Local | None = None
-    for line in sys.stdin:
-        request = json.loads(line)
-        if "prepare" in request:
-            side = Local(cases[request["prepare"]], DEVICE)
-        seconds = side.round(request["round"]) if side and "round" in request else None
-        print(json.dumps(seconds), file=answers, flush=True)
-
-
-if __name__ == "__main__":
-    serve()

@@ -39,7 +39,7 @@ int64_t directions(const RecurrentLayers& shape) { return shape.bidirectional ? 
 
 at::Tensor timeFirst(const at::Tensor& tensor, const RecurrentLayers& shape) {
   if (const auto time = static_cast<int64_t>(shape.batch_sizes.size()); time != 0) {
-    return tensor.view({time, tensor.size(0) / time, tensor.size(1)});
+    return tensor.dim() == 3 ? tensor : tensor.view({time, tensor.size(0) / time, tensor.size(1)});
   }
   return shape.batch_first ? tensor.transpose(0, 1) : tensor;
 }

@@ -18,7 +18,8 @@ struct RecurrentLayers {
   bool bidirectional;
   bool batch_first;
   // Of sequences of different lengths, longest first: how many of them each step has. Inputs and
-  // outputs are then (time * batch, features), padded. Empty: every step has all.
+  // outputs are then padded, (time * batch, features) or (time, batch, features). Empty: every step
+  // has all.
   std::vector<int64_t> batch_sizes;
 };
 
