@@ -117,7 +117,7 @@ $(OFFICIAL_VENV)/.installed: test/official/requirements.txt $(INSTALLED)
 
 test-official: products $(OFFICIAL_VENV)/.installed
 	SOFTNPU_OFFICIAL_PYTHON=$(CURDIR)/$(OFFICIAL_VENV)/bin/python \
-	  python -m pytest test/official -n $(JOBS) $(PYTEST_ARGS)
+	  python -m pytest test/official -m "not full" -n $(JOBS) $(PYTEST_ARGS)
 
 demo: products
 	python examples/train_digits.py --device npu --out build/demo

@@ -6,14 +6,15 @@ A row is one aclnn function::
       aten: [add.Tensor]
       kernel: at::add_out(out, self, other, alpha)
 
-``aclnn`` (or ``softcann``, for a function that CANN does not have) gives the parameters of the
-first phase in CANN's order. ``!`` marks what is written, ``?`` what may be null, ``~`` an output
-whose shape depends on the data. ``kernel`` is C++ over the parameters as ATen objects; left out,
-it is the ATen out variant of the first ``aten`` entry. ``check: pointers`` says that the kernel
-cannot run on meta tensors, so phase one checks no shapes; ``check: untried``, that it goes where
-numbers in its arguments point (pivots), so phase one does not try its dtypes on zeros. ``include``
-names headers that the kernel needs beyond those of the ATen functions that it calls. ``limits`` is
-what CANN's document allows a call to have, checked in strict mode (`operators.limits`).
+``aclnn`` (``acl`` for the few functions that CANN names so, and ``softcann`` for one that CANN does
+not have) gives the parameters of the first phase in CANN's order. ``!`` marks what is written,
+``?`` what may be null, ``~`` an output whose shape depends on the data. ``kernel`` is C++ over the
+parameters as ATen objects; left out, it is the ATen out variant of the first ``aten`` entry.
+``check: pointers`` says that the kernel cannot run on meta tensors, so phase one checks no shapes;
+``check: untried``, that it goes where numbers in its arguments point (pivots), so phase one does
+not try its dtypes on zeros. ``include`` names headers that the kernel needs beyond those of the
+ATen functions that it calls. ``limits`` is what CANN's document allows a call to have, checked in
+strict mode (`operators.limits`).
 
 A ``softcann`` row may also be an ATen function's bare name, ``softcann: special_entr``: parameters,
 kernel and ``aten`` entry then follow from ATen's signature, and the keys of an ``aten`` entry may
@@ -196,7 +197,8 @@ class Row:
 
 _SIGNATURE = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
 _PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
-_ROW_KEYS = {"aclnn", "softcann", "aten", "npu", "kernel", "check", "include", "limits"}
+PREFIXES = ("aclnn", "acl", "softcann")
+_ROW_KEYS = {*PREFIXES, "aten", "npu", "kernel", "check", "include", "limits"}
 _ENTRY_KEYS = {"op", "args", "outputs", "results", "host_scalar", "variants", "random", "before"}
 _CUSTOM_KEYS = {"op", "args", "outputs", "random", "before", "backward", "returns", "meta"}
 _CUSTOM_KEYS |= {"refuse", "ignore"}
@@ -281,15 +283,17 @@ def _entries(raw: dict[str, Any], key: str) -> list[Any]:
 
 
 def parse_row(raw: dict[str, Any], family: str) -> Row:
-    where = f"table/{family}.yaml: {raw.get('aclnn', raw.get('softcann', raw))}"
+    named = next((raw[prefix] for prefix in PREFIXES if prefix in raw), raw)
+    where = f"table/{family}.yaml: {named}"
     try:
         raw = derive.expand(raw)
     except derive.DerivationError as error:
         raise TableError(f"{where}: {error}") from error
     _check_keys(raw, _ROW_KEYS, where)
-    if ("aclnn" in raw) == ("softcann" in raw):
-        raise TableError(f"{where}: a row has either 'aclnn' or 'softcann'")
-    prefix = "aclnn" if "aclnn" in raw else "softcann"
+    prefixes = [prefix for prefix in PREFIXES if prefix in raw]
+    if len(prefixes) != 1:
+        raise TableError(f"{where}: a row has one of {PREFIXES}, got {prefixes}")
+    prefix = prefixes[0]
     name, parameters = parse_signature(raw[prefix], where)
     check = raw.get("check", "kernel")
     if check not in ("kernel", "pointers", "untried"):

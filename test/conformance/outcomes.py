@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
+from . import leeway
+
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
@@ -41,8 +43,18 @@ def same_exception(expected: Exception, actual: Exception) -> bool:
     return type(actual) is type(expected)
 
 
-def disagreement(expected: Outcome, actual: Outcome, device: str, values: bool) -> str | None:
-    """Why `actual` is not what the CPU gave, or None. Without `values` only the form counts."""
+def disagreement(
+    expected: Outcome,
+    actual: Outcome,
+    device: str,
+    values: bool,
+    allowed: leeway.Leeway = leeway.NONE,
+    entry: str = "",
+) -> str | None:
+    """Why `actual` is not what the CPU gave, or None. Without `values` only the form counts.
+
+    `allowed` is what the backend may do otherwise in the database's entry of that name.
+    """
     if expected.error is not None or actual.error is not None:
         if (
             expected.error is not None
@@ -55,18 +67,26 @@ def disagreement(expected: Outcome, actual: Outcome, device: str, values: bool) 
     actual_leaves, actual_tree = tree_flatten(actual.value)
     if expected_tree != actual_tree:
         return f"structure: cpu gave {expected_tree}, {device} {actual_tree}"[:240]
-    for left, right in zip(expected_leaves, actual_leaves, strict=True):
-        reason = _leaf_disagreement(left, right, device, values)
+    for place, (left, right) in enumerate(zip(expected_leaves, actual_leaves, strict=True)):
+        if allowed.ignores(entry, place, left):
+            continue
+        tolerance: dict[str, float] = {}
+        if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
+            left, right = allowed.in_common_dtype(entry, place, left, right)
+            tolerance = allowed.tolerance(entry, left.dtype)
+        reason = _leaf_disagreement(left, right, device, values, tolerance)
         if reason is not None:
             return reason
     return None
 
 
-def _leaf_disagreement(expected: Any, actual: Any, device: str, values: bool) -> str | None:
+def _leaf_disagreement(
+    expected: Any, actual: Any, device: str, values: bool, tolerance: dict[str, float]
+) -> str | None:
     if isinstance(expected, torch.Tensor):
         if not isinstance(actual, torch.Tensor):
             return f"cpu gave a tensor, {device} {type(actual).__name__}"
-        return _tensor_disagreement(expected, actual, device, values)
+        return _tensor_disagreement(expected, actual, device, values, tolerance)
     if isinstance(expected, torch.device):
         return None
     if isinstance(expected, float) and isinstance(actual, float) and values:
@@ -81,7 +101,11 @@ def _leaf_disagreement(expected: Any, actual: Any, device: str, values: bool) ->
 
 
 def _tensor_disagreement(
-    expected: torch.Tensor, actual: torch.Tensor, device: str, values: bool
+    expected: torch.Tensor,
+    actual: torch.Tensor,
+    device: str,
+    values: bool,
+    tolerance: dict[str, float],
 ) -> str | None:
     for name in ("dtype", "layout"):
         if getattr(expected, name) != getattr(actual, name):
@@ -96,7 +120,7 @@ def _tensor_disagreement(
     if host.error is not None:
         return f"reading the result: {host}"
     try:
-        torch.testing.assert_close(host.value, expected.detach(), equal_nan=True)
+        torch.testing.assert_close(host.value, expected.detach(), equal_nan=True, **tolerance)
     except AssertionError as error:
         return "values: " + " ".join(str(error).split())[:220]
     return None

@@ -89,7 +89,7 @@ class Runner:
     """Hands units to workers until all are done."""
 
     def __init__(
-        self, units: list[Unit], workers: int, timeout: float, folder: Path, fresh: bool = False
+        self, units: list[Unit], workers: int, timeout: float, folder: Path, official: bool = False
     ) -> None:
         from torch.testing._internal.common_methods_invocations import op_db
 
@@ -97,7 +97,7 @@ class Runner:
         self._jobs = deque(Job(unit) for unit in units)
         self._count = len(units)
         self._timeout = timeout
-        self._fresh = fresh
+        self._official = official
         self._folder = folder
         self._log = folder / "workers.log"
         folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ class Runner:
             return
         assert worker.job is not None
         self._finish(worker.job, message)
-        if self._fresh and self._jobs:
+        if self._official and message.failed and self._jobs:
             worker.close()
             fresh = Worker(self._log)
             self._workers[self._workers.index(worker)] = fresh
@@ -207,17 +207,21 @@ def select(options: argparse.Namespace) -> list[Unit]:
             for dtype in _dtypes(supported, kind, options):
                 if kinds.applies(entry, kind, dtype):
                     units.append(
-                        Unit(index, dtype, kind, options.device, options.samples, options.fresh)
+                        Unit(index, dtype, kind, options.device, options.samples, options.official)
                     )
     return units
 
 
 def _dtypes(supported: list[torch.dtype], kind: str, options: argparse.Namespace) -> Any:
+    few = [dtype for dtype in FEW_DTYPES if dtype in supported] or supported[:1]
+    if options.dtypes == ["nearest"]:
+        return few[:1] or FEW_DTYPES[:1]
+    if options.dtypes == ["all"]:
+        return supported or FEW_DTYPES[:1]
     if options.dtypes:
         return [dtype for dtype in supported if str(dtype).split(".")[-1] in options.dtypes]
     if not options.samples:
         return supported
-    few = [dtype for dtype in FEW_DTYPES if dtype in supported] or supported[:1]
     return few if kind == "forward" else few[:1]
 
 
@@ -226,16 +230,22 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=0, help="per entry, dtype and kind; 0: all")
     parser.add_argument("--device", default="npu", choices=["npu", "cpu"])
     parser.add_argument("--operator", default="*", help="a pattern, e.g. 'nn.functional.*'")
-    parser.add_argument("--dtypes", nargs="*", default=[], help="e.g. float32 int64")
+    parser.add_argument(
+        "--dtypes",
+        nargs="*",
+        default=[],
+        help="e.g. float32 int64; or nearest: float32, where an entry has it; or all. With the last"
+        " two float32 stands for entries that name no dtype for the CPU",
+    )
     parser.add_argument("--kinds", nargs="*", default=list(kinds.KINDS), choices=kinds.KINDS)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one sample")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "conformance")
     parser.add_argument(
-        "--fresh",
+        "--official",
         action="store_true",
-        help="a process for each entry and dtype, which ends at the first sample that fails: for"
-        " backends that are of no use after an error",
+        help="npu is the official torch_npu: a new process after each failure, and the leeway that"
+        " leeway.py describes",
     )
     parser.add_argument(
         "--expected", type=Path, default=EXPECTED_FAILURES, help="the file of expected failures"
@@ -247,7 +257,9 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     torch.set_num_threads(1)
     start = time.monotonic()
-    runner = Runner(select(options), options.workers, options.timeout, options.out, options.fresh)
+    runner = Runner(
+        select(options), options.workers, options.timeout, options.out, options.official
+    )
     runner.run()
     report.write(options.out, runner.records, runner.fallbacks)
     print(report.summary(runner.records))

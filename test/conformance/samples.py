@@ -100,13 +100,16 @@ def _noncontiguous(entry: Any, sample: Any) -> Arguments:
     return from_sample(entry, sample.noncontiguous())
 
 
-def few(entry: Any, dtype: torch.dtype, requires_grad: bool, limit: int) -> Iterator[Arguments]:
-    """The first `limit` samples: contiguous, not contiguous, conjugated where that is a thing."""
+def few(
+    entry: Any, dtype: torch.dtype, requires_grad: bool, limit: int, conjugates: bool = True
+) -> Iterator[Arguments]:
+    """The first `limit` samples: contiguous, not contiguous, and, where that is a thing and wanted,
+    conjugated."""
     samples = itertools.islice(_plain(entry, dtype, requires_grad), limit)
     for index, sample in enumerate(samples):
         if index % 3 == 1:
             yield _noncontiguous(entry, sample)
-        elif index % 3 == 2:
+        elif index % 3 == 2 and conjugates:
             yield conjugated(from_sample(entry, sample))
         else:
             yield from_sample(entry, sample)

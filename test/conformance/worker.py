@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from . import kinds, outcomes, routes, samples
+from . import kinds, leeway, outcomes, routes, samples
 from .kinds import NOT_APPLICABLE
 from .samples import seed
 
@@ -38,7 +38,7 @@ class Unit:
     kind: str
     device: str
     limit: int
-    until_failure: bool = False
+    official: bool = False  # the official torch_npu: see _run_sample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,23 +89,27 @@ def run_unit(unit: Unit, left_out: frozenset[int], connection: Connection) -> Ta
     entry = op_db[unit.entry]
     tally = Tally()
     connection.send(At(-1, "cpu"))
-    try:
-        for index, arguments in enumerate(_samples(entry, unit)):
-            if index in left_out:
-                continue
-            _run_sample(entry, unit, index, arguments, connection, tally)
-            if tally.failed and unit.until_failure:
-                break
-    except Exception as error:  # of the database: it could not make a sample
-        print(f"{entry.full_name} {unit.dtype} {unit.kind}: {outcomes.short(error)}", flush=True)
+    for index, arguments in enumerate(_samples(entry, unit)):
+        if index in left_out:
+            continue
+        _run_sample(entry, unit, index, arguments, connection, tally)
+        if tally.failed and unit.official:
+            break
     return tally
 
 
 def _samples(entry: Any, unit: Unit) -> Iterator[samples.Arguments]:
+    """Up to one that the database cannot make."""
     requires_grad = unit.kind == "backward"
-    if unit.limit:
-        return samples.few(entry, unit.dtype, requires_grad, unit.limit)
-    return samples.every(entry, unit.dtype, requires_grad)
+    try:
+        if unit.limit:
+            yield from samples.few(
+                entry, unit.dtype, requires_grad, unit.limit, conjugates=not unit.official
+            )
+        else:
+            yield from samples.every(entry, unit.dtype, requires_grad)
+    except Exception as error:
+        print(f"{entry.full_name} {unit.dtype} {unit.kind}: {outcomes.short(error)}", flush=True)
 
 
 def _run_sample(
@@ -116,6 +120,9 @@ def _run_sample(
     connection: Connection,
     tally: Tally,
 ) -> None:
+    """Calls that raise on the CPU are not for the official torch_npu: after an error on the device
+    it is of no use. So its units also end at the first sample that fails. Nor are conjugated
+    arguments, which its matrix products take for what they are views of."""
     device = unit.device
     call = kinds.call_for(entry, unit.kind)
     connection.send(At(index, device))
@@ -123,7 +130,7 @@ def _run_sample(
     host_copies = arguments.on("cpu")
     connection.send(At(index, "cpu"))
     expected = outcomes.attempt(lambda: _seeded(call, host_copies, "cpu"))
-    if expected.value is NOT_APPLICABLE:
+    if expected.value is NOT_APPLICABLE or (unit.official and expected.error is not None):
         return
     connection.send(At(index, device))
     if copies.error is not None:
@@ -132,15 +139,22 @@ def _run_sample(
     before = routes.fallback_counts(device)
     actual = outcomes.attempt(lambda: _seeded(call, copies.value, device))
     fell_back = routes.fallback_counts(device) - before
-    reason = outcomes.disagreement(expected, actual, device, values=True)
+    reason = _reason(entry, unit, expected, actual, values=True)
     if reason is not None and not _defined(entry, call, arguments):
-        reason = outcomes.disagreement(expected, actual, device, values=False)
+        reason = _reason(entry, unit, expected, actual, values=False)
     tally.fallbacks.update(fell_back.keys())
     if fell_back:
         tally.add(routes.FALLBACK, reason)
     else:
         tally.add(_kernel_route(entry, unit, call, arguments), reason)
     _settle(device)
+
+
+def _reason(
+    entry: Any, unit: Unit, expected: outcomes.Outcome, actual: outcomes.Outcome, values: bool
+) -> str | None:
+    allowed = leeway.official() if unit.official else leeway.NONE
+    return outcomes.disagreement(expected, actual, unit.device, values, allowed, entry.full_name)
 
 
 def _defined(entry: Any, call: kinds.Call, arguments: samples.Arguments) -> bool:
@@ -188,8 +202,9 @@ def _kernel_route(entry: Any, unit: Unit, call: kinds.Call, arguments: samples.A
     if key not in _known_routes:
         recorder = routes.Recorder()
         with recorder:
-            copies = arguments.on(unit.device)
+            copies = outcomes.attempt(lambda: arguments.on(unit.device))
             recorder.functions.clear()
-            outcomes.attempt(lambda: _seeded(call, copies, unit.device))
+            if copies.error is None:
+                outcomes.attempt(lambda: _seeded(call, copies.value, unit.device))
         _known_routes[key] = routes.kernel_route(recorder)
     return _known_routes[key]

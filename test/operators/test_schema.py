@@ -77,7 +77,7 @@ def test_a_derived_row_without_an_out_form_copies_the_results(tmp_path):
         ("{aclnn: 'Foo(Tensr self)'}", "'Tensr self'"),
         ("{aclnn: 'Foo Tensor self'}", "expected Name"),
         ("{aclnn: 'Foo(Tensor self)', kernl: x}", "kernl"),
-        ("{aclnn: 'Foo(Tensor self)', softcann: 'Foo(Tensor self)'}", "either"),
+        ("{aclnn: 'Foo(Tensor self)', softcann: 'Foo(Tensor self)'}", "one of"),
         ("{aclnn: 'Foo(Tensor self)', check: never}", "never"),
         ("{aclnn: 'Foo(Tensor self)', aten: [{op: abs, args: {other: x}}]}", "'other'"),
         ("{aclnn: 'Foo(Tensor self)', aten: [{args: {self: x}}]}", "'op'"),
