@@ -64,8 +64,9 @@ def run_samples(python: str, cases: list[str] | None) -> list[Result]:
         return [json.loads(line) for line in results.read_text().splitlines()]
 
 
-def run_tests(python: str, tests: list[str]) -> list[Result]:
-    """Tests of pytest, by file or by name. Those that fail through the wheel reach nothing."""
+def run_tests(python: str, tests: list[str], *, fork: bool = False) -> list[Result]:
+    """Tests of pytest, by file or by name. Those that fail through the wheel reach nothing; with
+    `fork` they leave the others alone."""
     if not tests:
         return []
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +75,9 @@ def run_tests(python: str, tests: list[str]) -> list[Result]:
         command = [python, "-W", "ignore", "-m", "pytest", "-q", "-p", "official.recorder"]
         command += ["-p", "no:cacheprovider", *tests]
         variables = environment(
-            SOFTCANN_TRACE=str(Path(folder) / "trace"), SOFTNPU_FUNCTIONS=str(results)
+            SOFTCANN_TRACE=str(Path(folder) / "trace"),
+            SOFTNPU_FUNCTIONS=str(results),
+            SOFTNPU_FORK="1" if fork else "",
         )
         done = subprocess.run(
             command, env=variables, cwd=TEST, capture_output=True, text=True, check=False
@@ -144,7 +147,10 @@ def main() -> int:
     parser.add_argument("--discover", action="store_true")
     options = parser.parse_args()
     if options.discover:
-        results = [*run_samples(options.python, None), *run_tests(options.python, SUITES)]
+        results = [
+            *run_samples(options.python, None),
+            *run_tests(options.python, SUITES, fork=True),
+        ]
         write_list(results)
     else:
         results = run(options.python, set(read_list(REACHED).values()))

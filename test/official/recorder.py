@@ -1,8 +1,8 @@
 """A plugin of pytest (`-p official.recorder`) that notes which aclnn functions each test executed.
 
 SOFTCANN_TRACE is set for the whole run, and SOFTNPU_FUNCTIONS names a file that gets a line of JSON
-for each test: its name, whether it passed, and the functions. Each test runs in a process forked
-for it, because the wheel is of no use after an error.
+for each test: its name, whether it passed, and the functions. The wheel is of no use after an
+error: where SOFTNPU_FORK is set, each test runs in a process forked for it, which takes longer.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ _trace = Trace(Path(os.environ["SOFTCANN_TRACE"]))
 _out = Path(os.environ["SOFTNPU_FUNCTIONS"])
 
 
-def pytest_runtest_protocol(item: pytest.Item) -> bool:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    if not os.environ.get("SOFTNPU_FORK"):
+        _run(item, nextitem)
+        return True
     process = os.fork()
     if process == 0:
-        _run(item)
+        _run(item, None)
         os._exit(0)
     _, status = os.waitpid(process, 0)
     if status != 0:
@@ -31,9 +34,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
     return True
 
 
-def _run(item: pytest.Item) -> None:
+def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     _trace.executed()
-    reports = runtestprotocol(item, log=False)
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
     reason = "".join(str(report.longrepr) for report in reports if not report.passed)
     try:
         torch.npu.synchronize()
