@@ -106,9 +106,9 @@ official-wheel: $(INSTALLED)
 	@mkdir -p build/official
 	$(BIN)/python -m pip download -q --no-deps -d build/official torch-npu==$(OFFICIAL)
 
-$(OFFICIAL_VENV)/.installed: test/official/requirements.txt $(INSTALLED)
+$(OFFICIAL_VENV)/.installed: test/official/requirements.txt requirements/ecosystem.txt $(INSTALLED)
 	$(BIN)/python -m venv --clear $(OFFICIAL_VENV)
-	grep -v '^torch==' requirements/dev.txt > build/official/constraints.txt
+	cat requirements/dev.txt requirements/ecosystem.txt | grep -v '^torch==' > build/official/constraints.txt
 	$(OFFICIAL_VENV)/bin/python -m pip install -q torch==$(OFFICIAL) -r $< \
 	  -c build/official/constraints.txt
 	$(OFFICIAL_VENV)/bin/python -m pip install -q --no-deps \

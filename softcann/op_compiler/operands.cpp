@@ -30,7 +30,32 @@ aclError describe(const aclTensorDesc* desc, const aclDataBuffer* buffer, aclTen
   return tensor != nullptr ? ACL_SUCCESS : ACL_ERROR_UNSUPPORTED_DATA_TYPE;
 }
 
+template <class Value>
+Value attribute(const aclopAttr* attributes, const char* name, Value otherwise) {
+  if (attributes == nullptr) return otherwise;
+  const auto found = attributes->values.find(name);
+  if (found == attributes->values.end()) return otherwise;
+  const Value* value = std::get_if<Value>(&found->second);
+  return value != nullptr ? *value : otherwise;
+}
+
 }  // namespace
+
+aclnnStatus Operands::View::read(const aclTensor* tensor) {
+  int64_t* values = nullptr;
+  uint64_t dims = 0;
+  if (const aclnnStatus code = aclGetViewShape(tensor, &values, &dims); code != ACL_SUCCESS) {
+    return code;
+  }
+  std::unique_ptr<int64_t[]> owned(values);
+  sizes.assign(values, values + dims);
+  if (const aclnnStatus code = aclGetViewStrides(tensor, &values, &dims); code != ACL_SUCCESS) {
+    return code;
+  }
+  owned.reset(values);
+  strides.assign(values, values + dims);
+  return ACL_SUCCESS;
+}
 
 Operands::~Operands() {
   for (const Tensors* tensors : {&inputs_, &outputs_}) {
@@ -43,6 +68,12 @@ Operands::~Operands() {
 }
 
 aclError Operands::addInput(const aclTensorDesc* desc, const aclDataBuffer* buffer) {
+  const void* host = nullptr;
+  if (desc != nullptr && buffer != nullptr && desc->placement != ACL_MEMTYPE_DEVICE) {
+    host = aclGetDataBufferAddr(buffer);
+  }
+  if (desc != nullptr && !desc->constant.empty()) host = desc->constant.data();
+  host_inputs_.push_back(host);
   return describe(desc, buffer, inputs_.emplace_back());
 }
 
@@ -50,41 +81,86 @@ aclError Operands::addOutput(const aclTensorDesc* desc, const aclDataBuffer* buf
   return describe(desc, buffer, outputs_.emplace_back());
 }
 
-bool Operands::flag(const char* name) const {
-  if (attributes_ == nullptr) return false;
-  const auto found = attributes_->values.find(name);
-  if (found == attributes_->values.end()) return false;
-  const bool* value = std::get_if<bool>(&found->second);
-  return value != nullptr && *value;
+bool Operands::flag(const char* name) const { return attribute(attributes_, name, false); }
+
+float Operands::number(const char* name, float otherwise) const {
+  return attribute(attributes_, name, otherwise);
 }
 
-aclError Operands::transposeInput(size_t index) {
-  aclTensor* tensor = at(inputs_, index);
-  int64_t* sizes_given = nullptr;
-  int64_t* strides_given = nullptr;
-  uint64_t dims = 0;
-  if (const aclnnStatus code = aclGetViewShape(tensor, &sizes_given, &dims); code != ACL_SUCCESS) {
-    return code;
+int64_t Operands::integer(const char* name, int64_t otherwise) const {
+  return attribute(attributes_, name, otherwise);
+}
+
+aclError Operands::integers(size_t index, std::vector<int64_t>& values) const {
+  const aclTensor* tensor = input(index);
+  const void* host = tensor != nullptr ? host_inputs_[index] : nullptr;
+  aclDataType type = ACL_DT_UNDEFINED;
+  View view;
+  if (host == nullptr || aclGetDataType(tensor, &type) != ACL_SUCCESS ||
+      (type != ACL_INT32 && type != ACL_INT64) || view.read(tensor) != ACL_SUCCESS ||
+      view.sizes.size() != 1) {
+    return fail(ACL_ERROR_OP_INPUT_NOT_MATCH,
+                "single operator: a vector of integers in host memory is expected as input " +
+                    std::to_string(index));
   }
-  const std::unique_ptr<int64_t[]> sizes(sizes_given);
-  if (const aclnnStatus code = aclGetViewStrides(tensor, &strides_given, &dims);
-      code != ACL_SUCCESS) {
-    return code;
+  const auto count = static_cast<size_t>(view.sizes[0]);
+  if (type == ACL_INT64) {
+    const auto* first = static_cast<const int64_t*>(host);
+    values.assign(first, first + count);
+  } else {
+    const auto* first = static_cast<const int32_t*>(host);
+    values.assign(first, first + count);
   }
-  const std::unique_ptr<int64_t[]> strides(strides_given);
-  if (dims < 2) return fail(ACL_ERROR_OP_INPUT_NOT_MATCH, "single operator: a matrix is expected");
-  std::swap(sizes[dims - 1], sizes[dims - 2]);
-  std::swap(strides[dims - 1], strides[dims - 2]);
+  return ACL_SUCCESS;
+}
+
+aclError Operands::replaceInput(size_t index, const View& view, int64_t offset) {
+  aclTensor* tensor = inputs_[index];
   aclDataType type = ACL_DT_UNDEFINED;
   void* data = nullptr;
   aclGetDataType(tensor, &type);
   aclGetRawTensorAddr(tensor, &data);
-  aclTensor* transposed = aclCreateTensor(sizes.get(), dims, type, strides.get(), 0, ACL_FORMAT_ND,
-                                          sizes.get(), dims, data);
-  if (transposed == nullptr) return ACL_ERROR_UNSUPPORTED_DATA_TYPE;
+  int64_t reach = offset + 1;
+  for (size_t i = 0; i < view.sizes.size(); ++i) reach += (view.sizes[i] - 1) * view.strides[i];
+  aclTensor* replaced =
+      aclCreateTensor(view.sizes.data(), view.sizes.size(), type, view.strides.data(), offset,
+                      ACL_FORMAT_ND, &reach, 1, data);
+  if (replaced == nullptr) return ACL_ERROR_UNSUPPORTED_DATA_TYPE;
   aclDestroyTensor(tensor);
-  inputs_[index] = transposed;
+  inputs_[index] = replaced;
   return ACL_SUCCESS;
+}
+
+aclError Operands::transposeInput(size_t index) {
+  View view;
+  if (const aclnnStatus code = view.read(at(inputs_, index)); code != ACL_SUCCESS) return code;
+  const size_t dims = view.sizes.size();
+  if (dims < 2) return fail(ACL_ERROR_OP_INPUT_NOT_MATCH, "single operator: a matrix is expected");
+  std::swap(view.sizes[dims - 1], view.sizes[dims - 2]);
+  std::swap(view.strides[dims - 1], view.strides[dims - 2]);
+  return replaceInput(index, view, 0);
+}
+
+aclError Operands::narrowInput(size_t index, const std::vector<int64_t>& starts,
+                               const std::vector<int64_t>& sizes) {
+  View view;
+  if (const aclnnStatus code = view.read(at(inputs_, index)); code != ACL_SUCCESS) return code;
+  int64_t offset = 0;
+  bool fits = starts.size() == view.sizes.size() && sizes.size() == view.sizes.size();
+  for (size_t i = 0; fits && i < sizes.size(); ++i) {
+    fits = starts[i] >= 0 && starts[i] <= view.sizes[i];
+    // -1 stands for all that follows.
+    const int64_t rest = fits ? view.sizes[i] - starts[i] : 0;
+    const int64_t size = sizes[i] == -1 ? rest : sizes[i];
+    fits = fits && size >= 0 && size <= rest;
+    offset += starts[i] * view.strides[i];
+    view.sizes[i] = size;
+  }
+  if (!fits) {
+    return fail(ACL_ERROR_OP_INPUT_NOT_MATCH,
+                "single operator: offsets and sizes do not fit the input");
+  }
+  return replaceInput(index, view, offset);
 }
 
 const aclScalar* Operands::one() {

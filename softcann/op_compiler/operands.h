@@ -29,8 +29,16 @@ class Operands {
 
   // A boolean attribute; false if it is not given.
   bool flag(const char* name) const;
+  // A float attribute.
+  float number(const char* name, float otherwise) const;
+  int64_t integer(const char* name, int64_t otherwise) const;
+  // An input of integers that lies in host memory.
+  aclError integers(size_t index, std::vector<int64_t>& values) const;
   // An input with its last two dimensions exchanged; it takes that input's place.
   aclError transposeInput(size_t index);
+  // The part of an input from `starts` on, of shape `sizes`; it takes that input's place.
+  aclError narrowInput(size_t index, const std::vector<int64_t>& starts,
+                       const std::vector<int64_t>& sizes);
 
   // 1, for functions that take a factor which the single operator has not.
   const aclScalar* one();
@@ -44,11 +52,18 @@ class Operands {
   static aclTensor* at(const Tensors& tensors, size_t index) {
     return index < tensors.size() ? tensors[index] : nullptr;
   }
+  struct View {
+    std::vector<int64_t> sizes;
+    std::vector<int64_t> strides;
+    aclnnStatus read(const aclTensor* tensor);
+  };
+  aclError replaceInput(size_t index, const View& view, int64_t offset);
   aclTensorList* take(Tensors& tensors, const std::vector<size_t>& indices);
 
   const aclopAttr* attributes_;
   Tensors inputs_;
   Tensors outputs_;
+  std::vector<const void*> host_inputs_;  // null for those that lie on the device
   std::vector<aclTensorList*> lists_;
   aclScalar* one_ = nullptr;
 };

@@ -1,11 +1,17 @@
 #include "op_compiler/operators.h"
 
+#include <utility>
+#include <vector>
+
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_div.h"
 #include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_max_dim.h"
 #include "aclnnop/aclnn_mm.h"
 #include "aclnnop/aclnn_mul.h"
+#include "aclnnop/aclnn_ne_tensor.h"
+#include "aclnnop/aclnn_silu.h"
 #include "aclnnop/aclnn_sub.h"
 #include "aclnnop/softcann_dynamic_rnn.h"
 #include "aclnnop/softcann_dynamic_rnn_grad.h"
@@ -65,6 +71,40 @@ aclnnStatus batchMatMul(Operands& operands, uint64_t* size, aclOpExecutor** exec
                                      size, executor);
 }
 
+aclnnStatus notEqual(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnNeTensorGetWorkspaceSize(operands.input(0), operands.input(1), operands.output(0),
+                                       size, executor);
+}
+
+// x * sigmoid(scale * x)
+aclnnStatus swish(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  if (operands.number("scale", 1) != 1) {
+    return fail(ACL_ERROR_OP_ATTR_NOT_MATCH, "Swish: a scale other than 1 is not supported");
+  }
+  return aclnnSiluGetWorkspaceSize(operands.input(0), operands.output(0), size, executor);
+}
+
+// Outputs the indices and the values.
+aclnnStatus argMaxWithValue(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnMaxDimGetWorkspaceSize(operands.input(0), operands.integer("dimension", 0),
+                                     operands.flag("keep_dims"), operands.output(1),
+                                     operands.output(0), size, executor);
+}
+
+// Inputs x, offsets, size.
+aclnnStatus slice(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  std::vector<int64_t> starts;
+  std::vector<int64_t> sizes;
+  for (const auto& [index, values] : {std::pair(1, &starts), std::pair(2, &sizes)}) {
+    const aclError code = operands.integers(static_cast<size_t>(index), *values);
+    if (code != ACL_SUCCESS) return code;
+  }
+  if (const aclError code = operands.narrowInput(0, starts, sizes); code != ACL_SUCCESS) {
+    return code;
+  }
+  return identity(operands, size, executor);
+}
+
 // Inputs x, w, b, seq_length, init_h, init_c; outputs y, h, c, i, j, f, o, tanhc.
 aclnnStatus dynamicRnn(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
   if (operands.input(3) != nullptr) {
@@ -97,6 +137,10 @@ constexpr SingleOperator kOperators[] = {
     {"RealDiv", divide, aclnnDiv},
     {"MatMul", matMul, aclnnMm},
     {"BatchMatMul", batchMatMul, aclnnMatmul},
+    {"NotEqual", notEqual, aclnnNeTensor},
+    {"Swish", swish, aclnnSilu},
+    {"ArgMaxWithValue", argMaxWithValue, aclnnMaxDim},
+    {"Slice", slice, aclnnInplaceCopy},
     {"DynamicRNN", dynamicRnn, softcannDynamicRnn},
     {"DynamicRNNGrad", dynamicRnnGrad, softcannDynamicRnnGrad},
 };

@@ -119,7 +119,9 @@ class Batch {
   }
 
  private:
+  // The lengths of single queries are ignored, as CANN's document says: callers give others there.
   int64_t queriesOf(int64_t index) const {
+    if (query_.size(2) == 1) return 1;
     return lengthAt(call_.query_lengths, index, query_.size(2), "the queries' lengths");
   }
 

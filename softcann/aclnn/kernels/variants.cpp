@@ -3,6 +3,7 @@
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/_linalg_svd.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/index_add.h>
@@ -17,9 +18,11 @@
 #include <ATen/ops/xlogy.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
+#include "aclnn/kernels/compute_type.h"
 #include "aclnn/kernels/random.h"
 
 namespace softcann::aclnn {
@@ -147,6 +150,18 @@ at::Tensor reducedGrad(const at::Tensor& grad, const at::Tensor& slope, int64_t 
   return reduction == 1 ? result.div(slope.numel()) : result;
 }
 
+at::Tensor binaryCrossEntropyWithLogits(const at::Tensor& self, const at::Tensor& target,
+                                        const std::optional<at::Tensor>& weight,
+                                        const std::optional<at::Tensor>& pos_weight,
+                                        int64_t reduction) {
+  const at::ScalarType type = computeType(self);
+  const auto wide = [type](const std::optional<at::Tensor>& tensor) {
+    return tensor ? std::optional<at::Tensor>(tensor->to(type)) : std::nullopt;
+  };
+  return at::binary_cross_entropy_with_logits(self.to(type), target.to(type), wide(weight),
+                                              wide(pos_weight), reduction);
+}
+
 at::Tensor binaryCrossEntropyWithLogitsBackward(const at::Tensor& grad, const at::Tensor& self,
                                                 const at::Tensor& target,
                                                 const std::optional<at::Tensor>& weight,
@@ -178,6 +193,12 @@ at::Tensor klDivTargetBackward(const at::Tensor& grad, const at::Tensor& self,
   const at::Tensor slope = at::log(target).add(1).sub(self);
   return reducedGrad(grad, at::where(target.gt(0), slope, at::zeros({}, slope.options())),
                      reduction);
+}
+
+at::Tensor unpaddedAlpha(const at::Tensor& log_alpha, at::IntArrayRef target_lengths) {
+  const auto* longest = std::max_element(target_lengths.begin(), target_lengths.end());
+  const int64_t length = longest == target_lengths.end() ? 0 : *longest;
+  return log_alpha.narrow(-1, 0, 2 * length + 1);
 }
 
 void preluBackward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,

@@ -43,6 +43,11 @@ void roundEach(std::vector<at::Tensor>& tensors, int64_t mode);
 
 // slope * grad, divided by the slope's elements where the loss was their mean.
 at::Tensor reducedGrad(const at::Tensor& grad, const at::Tensor& slope, int64_t reduction);
+// In float32 at least, as a card computes the steps of it.
+at::Tensor binaryCrossEntropyWithLogits(const at::Tensor& self, const at::Tensor& target,
+                                        const std::optional<at::Tensor>& weight,
+                                        const std::optional<at::Tensor>& pos_weight,
+                                        int64_t reduction);
 at::Tensor binaryCrossEntropyWithLogitsBackward(const at::Tensor& grad, const at::Tensor& self,
                                                 const at::Tensor& target,
                                                 const std::optional<at::Tensor>& weight,
@@ -52,6 +57,8 @@ at::Tensor klDivBackward(const at::Tensor& grad, const at::Tensor& self, const a
                          int64_t reduction, bool log_target);
 at::Tensor klDivTargetBackward(const at::Tensor& grad, const at::Tensor& self,
                                const at::Tensor& target, int64_t reduction, bool log_target);
+// The part of aclnnCtcLoss's log_alpha that is no padding.
+at::Tensor unpaddedAlpha(const at::Tensor& log_alpha, at::IntArrayRef target_lengths);
 void preluBackward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,
                    at::Tensor& grad_input, at::Tensor& grad_weight);
 

@@ -73,11 +73,19 @@ aclError aclrtResetDevice(int32_t deviceId) { return resetDevice(deviceId, /*for
 aclError aclrtResetDeviceForce(int32_t deviceId) { return resetDevice(deviceId, /*force=*/true); }
 
 aclError aclrtGetDevice(int32_t* deviceId) {
+  // In CANN this needs no aclInit(): callers ask whether there is a context.
+  if (process_state.load() == ProcessState::kUninitialized) {
+    return fail(ACL_ERROR_RT_CONTEXT_NULL, "the calling thread has no device");
+  }
   return entry([&]() -> aclError {
     SOFTCANN_TRY(requireNotNull("aclrtGetDevice", "deviceId", deviceId));
-    Context* context = nullptr;
-    SOFTCANN_TRY(currentContext(context));
-    *deviceId = context->device()->id();
+    const Device* device = Context::defaultDevice();
+    if (Context::current() != nullptr || device == nullptr) {
+      Context* context = nullptr;
+      SOFTCANN_TRY(currentContext(context));
+      device = context->device();
+    }
+    *deviceId = device->id();
     return ACL_SUCCESS;
   });
 }

@@ -16,6 +16,14 @@ aclError memoryBehind(const char* function, void* pointer, DeviceMemory*& memory
               std::string(function) + ": " + addressText(pointer) + " is not a device address");
 }
 
+// Reserving needs no context in CANN; a thread without one reserves addresses of the first device.
+aclError deviceOrFirst(Device*& device) {
+  aclError code = ACL_SUCCESS;
+  const Context* context = Context::current();
+  device = context != nullptr && context->isAlive() ? context->device() : Device::find(0, code);
+  return code;
+}
+
 aclError checkProperties(const char* function, const aclrtPhysicalMemProp* prop, Device*& device) {
   SOFTCANN_TRY(requireNotNull(function, "prop", prop));
   if (prop->location.type != ACL_MEM_LOCATION_TYPE_DEVICE) {
@@ -41,9 +49,9 @@ aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, vo
     if (expectPtr != nullptr) {
       return fail(ACL_ERROR_INVALID_PARAM, "aclrtReserveMemAddress: expectPtr must be null");
     }
-    Context* context = nullptr;
-    SOFTCANN_TRY(currentContext(context));
-    return context->device()->memory().reserve(size, alignment, virPtr);
+    Device* device = nullptr;
+    SOFTCANN_TRY(deviceOrFirst(device));
+    return device->memory().reserve(size, alignment, virPtr);
   });
 }
 

@@ -7,6 +7,7 @@ namespace softcann {
 namespace {
 
 __attribute__((tls_model("initial-exec"))) thread_local Context* current_context = nullptr;
+std::atomic<Device*> default_device{nullptr};
 
 }  // namespace
 
@@ -19,6 +20,9 @@ Context* Context::open(Device* device) {
 
 Context* Context::current() noexcept { return current_context; }
 void Context::setCurrent(Context* context) noexcept { current_context = context; }
+
+Device* Context::defaultDevice() noexcept { return default_device.load(); }
+void Context::setDefaultDevice(Device* device) noexcept { default_device.store(device); }
 
 aclError Context::close(bool drop_tasks) noexcept {
   uint32_t alive = kMagic;
@@ -48,6 +52,11 @@ Stream* Context::createDefaultStream() noexcept {
 aclError currentContext(Context*& context) noexcept {
   context = current_context;
   if (__builtin_expect(context != nullptr && context->isAlive(), 1)) return ACL_SUCCESS;
+  if (Device* device = Context::defaultDevice(); context == nullptr && device != nullptr) {
+    if (const aclError code = device->open(); code != ACL_SUCCESS) return code;
+    Context::setCurrent(context = device->primaryContext());
+    return ACL_SUCCESS;
+  }
   return fail(ACL_ERROR_RT_CONTEXT_NULL,
               context == nullptr
                   ? "the calling thread has no device: call aclrtSetDevice() first"

@@ -38,6 +38,11 @@ class Context {
   static Context* current() noexcept;
   static void setCurrent(Context* context) noexcept;
 
+  // The device that threads without a context use from their first call on that needs one, as
+  // `defaultDevice` in aclInit()'s file asks for; nullptr for none.
+  static Device* defaultDevice() noexcept;
+  static void setDefaultDevice(Device* device) noexcept;
+
   std::atomic<int64_t> system_options[4] = {0, 0, 0, 0};
 
  private:
@@ -51,7 +56,8 @@ class Context {
   std::mutex mutex_;
 };
 
-// The thread's current context; without one, sets the error text and returns the code.
+// The thread's current context, or the default device's; without one, sets the error text and
+// returns the code.
 aclError currentContext(Context*& context) noexcept;
 
 // A live stream for the handle; nullptr means the default stream of the current context.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 
@@ -17,7 +18,8 @@ constexpr size_t kPageSize = 4096;
 
 struct Pinned {
   size_t size;
-  bool allocated;  // else registered
+  bool allocated;                   // else registered
+  std::multiset<uintptr_t> within;  // where registered ranges within an allocated one begin
 };
 
 struct PinnedRanges {
@@ -49,7 +51,7 @@ aclError allocateHost(size_t size, void** pointer) {
                 "aclrtMallocHost: the host has no " + bytesText(size) + " left");
   }
   std::unique_lock lock(pinned().mutex);
-  pinned().ranges[addressOf(memory)] = {size, true};
+  pinned().ranges[addressOf(memory)] = {.size = size, .allocated = true, .within = {}};
   *pointer = memory;
   return ACL_SUCCESS;
 }
@@ -72,17 +74,30 @@ aclError registerHost(void* pointer, size_t size) {
   auto& ranges = pinned().ranges;
   const uintptr_t begin = addressOf(pointer);
   const auto next = ranges.lower_bound(begin);
-  if (pinned().holding(begin) != ranges.end() ||
-      (next != ranges.end() && next->first < begin + size)) {
+  const auto around = pinned().holding(begin);
+  if (around != ranges.end() && around->second.allocated &&
+      size <= around->first + around->second.size - begin) {
+    around->second.within.insert(begin);
+    return ACL_SUCCESS;
+  }
+  if (around != ranges.end() || (next != ranges.end() && next->first < begin + size)) {
     return fail(ACL_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
                 "aclrtHostRegister: part of the range is registered already");
   }
-  ranges[begin] = {size, false};
+  ranges[begin] = {.size = size, .allocated = false, .within = {}};
   return ACL_SUCCESS;
 }
 
 aclError unregisterHost(void* pointer) {
   std::unique_lock lock(pinned().mutex);
+  const auto around = pinned().holding(addressOf(pointer));
+  if (around != pinned().ranges.end()) {
+    auto& within = around->second.within;
+    if (const auto one = within.find(addressOf(pointer)); one != within.end()) {
+      within.erase(one);
+      return ACL_SUCCESS;
+    }
+  }
   const auto found = pinned().ranges.find(addressOf(pointer));
   if (found == pinned().ranges.end() || found->second.allocated) {
     return fail(ACL_ERROR_HOST_MEMORY_NOT_REGISTERED,

@@ -3,10 +3,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <charconv>
 #include <cstdlib>
-#include <memory>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <regex>
 #include <string>
 
 #include "runtime/core/address_space.h"
@@ -52,18 +54,29 @@ void onForkInChild() noexcept {
   forgetRecordInChild();
 }
 
-// The settings in the file concern dumps and profiling of real hardware. They are not needed
-// here, but a file that cannot be meant is refused.
-aclError checkConfigFile(const char* path) {
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path, "re"), &std::fclose);
+// What the file says of `defaultDevice`, or -1. Its other settings concern dumps and profiling of
+// real hardware and are not needed here, but a file that cannot be meant is refused.
+aclError readConfigFile(const char* path, int64_t& default_device) {
+  std::ifstream file(path);
   if (!file) {
     return fail(ACL_ERROR_INVALID_FILE, std::string("aclInit: cannot open ") + path);
   }
-  char first = '\0';
-  if (std::fscanf(file.get(), " %c", &first) == 1 && first != '{') {
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && text[first] != '{') {
     return fail(ACL_ERROR_PARSE_FILE, std::string("aclInit: ") + path + " is not a JSON object");
   }
-  return ACL_SUCCESS;
+  static const std::regex kDefaultDevice(
+      R"re("defaultDevice"\s*:\s*\{[^}]*"default_device"\s*:\s*"([^"]*)")re");
+  std::smatch found;
+  default_device = -1;
+  if (!std::regex_search(text, found, kDefaultDevice)) return ACL_SUCCESS;
+  const std::string number = found[1];
+  const char* end = number.data() + number.size();
+  const auto read = std::from_chars(number.data(), end, default_device);
+  if (read.ec == std::errc() && read.ptr == end && default_device >= 0) return ACL_SUCCESS;
+  return fail(ACL_ERROR_INVALID_PARAM, std::string("aclInit: ") + path + " names '" + number +
+                                           "' as the default device, which is not a number");
 }
 
 }  // namespace
@@ -91,10 +104,17 @@ aclError initializeProcess(const char* config_path) noexcept {
   return guarded([&]() -> aclError {
     const Platform* settings = platform();
     if (settings == nullptr) return ACL_ERROR_INVALID_PARAM;
+    int64_t default_device = -1;
     if (config_path != nullptr && *config_path != '\0') {
-      if (const aclError code = checkConfigFile(config_path); code != ACL_SUCCESS) return code;
+      const aclError code = readConfigFile(config_path, default_device);
+      if (code != ACL_SUCCESS) return code;
     }
     const int count = static_cast<int>(settings->visible.size());
+    if (default_device >= count) {
+      return fail(ACL_ERROR_INVALID_PARAM, std::string("aclInit: ") + config_path +
+                                               " names a default device that is not there: " +
+                                               std::to_string(default_device));
+    }
     if (const aclError code = reserveAddressSpace(count); code != ACL_SUCCESS) return code;
     if (owner_pid == 0) {
       owner_pid = getpid();
@@ -104,6 +124,8 @@ aclError initializeProcess(const char* config_path) noexcept {
         Device::all().push_back(new Device(id, settings->visible[static_cast<size_t>(id)]));
       }
     }
+    Context::setDefaultDevice(
+        default_device < 0 ? nullptr : Device::all()[static_cast<size_t>(default_device)]);
     process_state.store(ProcessState::kReady);
     return ACL_SUCCESS;
   });

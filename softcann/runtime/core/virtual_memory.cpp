@@ -16,11 +16,11 @@ bool isAligned(size_t value) { return value % kSegmentAlignment == 0; }
 }  // namespace
 
 aclError DeviceMemory::reserve(size_t size, size_t alignment, void** pointer) {
-  if (size == 0 || !isAligned(size)) {
-    return fail(ACL_ERROR_INVALID_PARAM, "aclrtReserveMemAddress: the size must be a multiple of " +
-                                             bytesText(kSegmentAlignment) + ", not " +
-                                             std::to_string(size));
+  if (size == 0 || size > SIZE_MAX - kSegmentAlignment) {
+    return fail(ACL_ERROR_INVALID_PARAM,
+                "aclrtReserveMemAddress: the size cannot be " + std::to_string(size));
   }
+  size = (size + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment;
   if ((alignment & (alignment - 1)) != 0) {
     return fail(ACL_ERROR_INVALID_PARAM,
                 "aclrtReserveMemAddress: the alignment must be a power of two");

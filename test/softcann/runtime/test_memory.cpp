@@ -159,6 +159,22 @@ TEST_F(MemoryTest, HostMemoryIsAllocatedRegisteredAndFreedOnce) {
                "not registered");
 }
 
+TEST_F(MemoryTest, MemoryFromMallocHostCanBeRegisteredForTheDevice) {
+  void* host = nullptr;
+  void* device = nullptr;
+  ASSERT_OK(aclrtMallocHost(&host, 8192));
+  void* inside = static_cast<char*>(host) + 4096;
+  ASSERT_OK(aclrtHostRegister(host, 8192, ACL_HOST_REGISTER_MAPPED, &device));
+  ASSERT_OK(aclrtHostRegister(inside, 4096, ACL_HOST_REGISTER_MAPPED, &device));
+  EXPECT_EQ(device, inside);
+  EXPECT_FAILS(aclrtHostRegister(inside, 8192, ACL_HOST_REGISTER_MAPPED, &device),
+               ACL_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "already");
+  EXPECT_OK(aclrtHostUnregister(inside));
+  EXPECT_OK(aclrtHostUnregister(host));
+  EXPECT_FAILS(aclrtHostUnregister(host), ACL_ERROR_HOST_MEMORY_NOT_REGISTERED, "not registered");
+  EXPECT_OK(aclrtFreeHost(host));
+}
+
 TEST_F(MemoryTest, ThreadsAllocateAtTheSameTime) {
   const size_t before = freeBytes();
   std::vector<std::thread> threads;

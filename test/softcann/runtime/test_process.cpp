@@ -41,7 +41,9 @@ TEST(ProcessDeathTest, QueriesWorkBeforeInitialisation) {
   EXPECT_EXIT(
       {
         uint32_t count = 0;
+        int32_t device = 0;
         const bool right = aclrtGetDeviceCount(&count) == ACL_SUCCESS && count == 8 &&
+                           aclrtGetDevice(&device) == ACL_ERROR_RT_CONTEXT_NULL &&
                            std::string(aclrtGetSocName()) == "Ascend910B2";
         std::_Exit(right ? 0 : 1);
       },
@@ -133,6 +135,35 @@ TEST(ProcessDeathTest, ConfigFilesAreChecked) {
         const bool accepted = aclInit(path) == ACL_SUCCESS;
         unlink(path);
         std::_Exit(right && accepted ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(ProcessDeathTest, AConfigFileNamesTheDeviceOfThreadsThatSetNone) {
+  EXPECT_EXIT(
+      {
+        const auto initialize = [](const std::string& text) {
+          char path[] = "/tmp/softcann-test-XXXXXX";
+          const int fd = mkstemp(path);
+          if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+            std::_Exit(2);
+          }
+          const aclError code = aclInit(path);
+          unlink(path);
+          return code;
+        };
+        const std::string before = R"({"dump": {}, "defaultDevice": {"default_device": ")";
+        bool right = initialize(before + "99\"}}") == ACL_ERROR_INVALID_PARAM &&
+                     initialize(before + "one\"}}") == ACL_ERROR_INVALID_PARAM &&
+                     initialize(before + "1\"}}") == ACL_SUCCESS;
+        int32_t device = -1;
+        aclrtStream stream = nullptr;
+        right = right && aclrtGetDevice(&device) == ACL_SUCCESS && device == 1 &&
+                aclrtCreateStream(&stream) == ACL_SUCCESS &&
+                aclrtSynchronizeStream(stream) == ACL_SUCCESS && aclFinalize() == ACL_SUCCESS &&
+                aclInit(nullptr) == ACL_SUCCESS && aclrtSetDevice(0) == ACL_SUCCESS &&
+                aclrtGetDevice(&device) == ACL_SUCCESS && device == 0;
+        std::_Exit(right ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");
 }

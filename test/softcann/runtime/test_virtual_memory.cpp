@@ -111,3 +111,11 @@ TEST_F(VirtualMemoryTest, MistakesAreNamed) {
   int unrelated = 0;
   EXPECT_FAILS(aclrtFreePhysical(&unrelated), ACL_ERROR_RT_INVALID_HANDLE, "not physical");
 }
+
+TEST_F(VirtualMemoryTest, AThreadWithoutADeviceReservesAddressesOfTheFirstInWholePages) {
+  std::thread([] {
+    void* reserved = nullptr;
+    ASSERT_OK(aclrtReserveMemAddress(&reserved, 512, 0, nullptr, 0));
+    EXPECT_OK(aclrtReleaseMemAddress(reserved));
+  }).join();
+}

@@ -149,3 +149,15 @@ def test_a_lazily_conjugated_out_is_refused() -> None:
     x = torch.ones(2, 2, dtype=torch.complex64, device="npu")
     with pytest.raises(RuntimeError, match="lazily conjugated"):
         torch.vdot(x[0], x[1], out=torch.empty((), dtype=torch.complex64, device="npu").conj())
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32])
+def test_an_empty_index_beside_another_selects_nothing(dtype: torch.dtype) -> None:
+    x = torch.arange(6, device="npu").reshape(2, 3).to(dtype)
+    none = torch.tensor([], dtype=torch.int64, device="npu")
+    first = torch.tensor([0], device="npu")
+    assert x[first, none].shape == (0,)
+    assert x[:, none].shape == (2, 0)
+    x[first, none] = 9
+    x[none] = 9
+    assert 9 not in x.tolist()[0]

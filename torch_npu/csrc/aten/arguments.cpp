@@ -78,13 +78,32 @@ at::Tensor onDevice(const at::Tensor& tensor, const at::Tensor& self) {
   return tensor.device().is_cpu() ? tensor.to(self.device()) : tensor;
 }
 
+namespace {
+
+bool isMask(const at::Tensor& index) {
+  return index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
+}
+
+}  // namespace
+
 c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::Tensor>>& indices,
                                               const at::Tensor& self) {
-  c10::List<std::optional<at::Tensor>> result;
-  result.reserve(indices.size());
+  std::vector<at::Tensor> moved;
+  bool has_empty_vector = false;
+  bool has_mask = false;
   for (const std::optional<at::Tensor>& index : indices) {
-    const bool moves = index.has_value() && index->defined() && index->device().is_cpu();
-    result.push_back(moves ? std::optional<at::Tensor>(index->to(self.device())) : index);
+    const bool is_given = index.has_value() && index->defined();
+    moved.push_back(is_given ? onDevice(*index, self) : at::Tensor());
+    has_empty_vector |= is_given && index->dim() == 1 && index->numel() == 0;
+    has_mask |= is_given && isMask(*index);
+  }
+  // Beside others an empty vector of self's dtype is null in aclnnIndex and aclnnIndexPutImpl.
+  if (has_empty_vector && !has_mask && at::isIntegralType(self.scalar_type(), false)) {
+    moved = at::expand_outplace(moved);
+  }
+  c10::List<std::optional<at::Tensor>> result;
+  for (const at::Tensor& index : moved) {
+    result.push_back(index.defined() ? std::optional<at::Tensor>(index) : std::nullopt);
   }
   return result;
 }
