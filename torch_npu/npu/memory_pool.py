@@ -2,23 +2,69 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from torch_npu.npu._utils import _unavailable
+from torch_npu import _C
+from torch_npu.npu._utils import _get_device_index, _unavailable
+from torch_npu.npu.devices import Device
+from torch_npu.npu.memory_history import memory_snapshot
 
 
-class MemPool:
-    """A pool of memory that only chosen allocations use."""
+class MemPool(_C._MemPool):
+    """A pool of memory that only allocations within `use_mem_pool` take from.
 
-    def __new__(cls, allocator: Any = None) -> MemPool:
-        raise _unavailable(
-            "torch.npu.MemPool", "The caching allocator's own pool serves every allocation."
-        )
+    What is freed there stays there, for the pool's next allocations. When the object ends, the
+    free memory of the pool goes back to the device; what tensors still have follows at the first
+    `empty_cache` after their end.
+
+    Args:
+        allocator: `None`; one from a library is refused.
+        use_on_oom: `False`; that other allocations may take from the pool is refused.
+        no_split: `False`; that the pool never splits a segment is refused.
+    """
+
+    def __init__(
+        self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False
+    ) -> None:
+        if allocator is not None:
+            raise _unavailable(
+                "A pool with an allocator of its own", "Leave the argument 'allocator' out."
+            )
+        for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)):
+            if value:
+                raise _unavailable(f"A pool with {name}=True", f"Leave the argument {name!r} out.")
+        super().__init__()
+
+    @property
+    def id(self) -> tuple[int, int]:
+        """The pair of numbers that names the pool, as in snapshots."""
+        return super().id
+
+    def use_count(self) -> int:
+        """How many hold the pool where it was made: this object, and each use that lasts."""
+        return super().use_count()
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """The segments of the pool on all devices, as `memory_snapshot` gives them."""
+        return memory_snapshot(self.id)
 
 
-def use_mem_pool(pool: MemPool, device: Any = None) -> NoReturn:
-    """A context manager in which allocations come from `pool`."""
-    raise _unavailable("torch.npu.use_mem_pool()", "Allocate from the default pool.")
+@contextlib.contextmanager
+def use_mem_pool(pool: MemPool, device: Device = None) -> Iterator[None]:
+    """A context manager in which this thread's allocations on `device` come from `pool`.
+
+    The device is the current one by default. Other threads, such as those of a backward pass,
+    allocate as before. Within another pool's use, the inner one counts. Raises `RuntimeError`
+    where allocations go to the same pool already, in this thread or another.
+    """
+    index = _get_device_index(device, optional=True)
+    pool._begin(index)
+    try:
+        yield
+    finally:
+        pool._end(index)
 
 
 class NPUPluggableAllocator:

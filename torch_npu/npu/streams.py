@@ -144,6 +144,13 @@ class Event(_C._NPUEventBase):
         """The milliseconds between this event and `end_event`. Both need `enable_timing`."""
         return super().elapsed_time(end_event)
 
+    def recorded_time(self) -> int:
+        """When the event completed, in microseconds of the device's clock; waits for it.
+
+        Raises `ValueError` for an event without `enable_timing` or one that was never recorded.
+        """
+        return super().recorded_time()
+
     def synchronize(self) -> None:
         """Waits for the work before the event."""
         super().synchronize()
@@ -162,13 +169,39 @@ class Event(_C._NPUEventBase):
         return "<torch.npu.Event uninitialized>"
 
 
-class ExternalEvent:
-    """An event that a captured graph waits for and that code outside of it records."""
+class ExternalEvent(_C._NPUExternalEventBase):
+    """A flag that streams set, wait for and clear; it may be waited for before it is recorded.
 
-    def __new__(cls) -> ExternalEvent:
-        raise _unavailable(
-            "torch.npu.ExternalEvent", "Outside of captured graphs torch.npu.Event serves."
-        )
+    Unlike an `Event`, whose wait covers the records made before it, a wait for this one lasts until
+    the flag is set, whenever that is: where nothing records, the stream waits for ever, and so does
+    the end of the process. The flag stays set until it is reset. The first use ties it to its
+    stream's device; a stream of another raises `RuntimeError`.
+    """
+
+    def __init__(self) -> None:
+        _lazy_init()
+        super().__init__()
+
+    def record(self, stream: Stream | torch.Stream | None = None) -> None:
+        """Sets the flag after the work that `stream`, the current one by default, has now."""
+        super().record(current_stream() if stream is None else stream)
+
+    def wait(self, stream: Stream | torch.Stream | None = None) -> None:
+        """Makes work submitted to `stream`, the current one by default, wait until it is set."""
+        super().wait(current_stream() if stream is None else stream)
+
+    def reset(self, stream: Stream | torch.Stream | None = None) -> None:
+        """Clears the flag after the work that `stream`, the current one by default, has now."""
+        super().reset(current_stream() if stream is None else stream)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.npu_event)
+
+    def __repr__(self) -> str:
+        if self.npu_event:
+            return f"<torch.npu.ExternalEvent {self.npu_event:#x}>"
+        return "<torch.npu.ExternalEvent uninitialized>"
 
 
 class StreamContext:

@@ -275,20 +275,6 @@ def test_allocator_has_a_name() -> None:
     assert npu.get_allocator_backend() == "native"
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: npu.MemPool(),
-        lambda: npu.use_mem_pool(None),
-        lambda: npu.NPUPluggableAllocator("lib.so", "alloc", "free"),
-        lambda: npu.change_current_allocator(None),
-    ],
-)
-def test_missing_allocator_features_say_what_to_use(call) -> None:
-    with pytest.raises(NotImplementedError, match="not available"):
-        call()
-
-
 def test_queries_before_initialisation_start_no_device(run_python) -> None:
     code = """
 import torch, torch_npu

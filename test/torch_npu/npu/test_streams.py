@@ -132,6 +132,36 @@ def test_event_measures_time_in_milliseconds() -> None:
     assert 0 < begin.elapsed_time(end) < 60_000
 
 
+@pytest.mark.covers("torch_npu.npu.Event.recorded_time")
+def test_recorded_times_differ_by_the_elapsed_time() -> None:
+    begin, end = npu.Event(enable_timing=True), npu.Event(enable_timing=True)
+    begin.record()
+    for _ in range(20):
+        torch.ones(1 << 18, device="npu").mul_(2)
+    end.record()
+    microseconds = end.recorded_time() - begin.recorded_time()
+    assert end.query()
+    assert microseconds == pytest.approx(begin.elapsed_time(end) * 1000, abs=2)
+    for event in (npu.Event(), npu.Event(enable_timing=True), npu.Event(interprocess=True)):
+        with pytest.raises(ValueError, match="enable_timing=True and recorded"):
+            event.recorded_time()
+
+
+@pytest.mark.covers("torch_npu.npu.Event.ipc_handle", "torch_npu.npu.Event.from_ipc_handle")
+def test_event_is_opened_by_its_handle() -> None:
+    gate, stream = npu.ExternalEvent(), npu.Stream()
+    event = npu.Event(interprocess=True)
+    gate.wait(stream)
+    event.record(stream)
+    opened = npu.Event.from_ipc_handle(torch.device("npu:0"), event.ipc_handle())
+    assert not opened.query()
+    gate.record()
+    opened.synchronize()
+    assert event.query()
+    with pytest.raises(RuntimeError, match="interprocess=True"):
+        npu.Event().ipc_handle()
+
+
 def test_event_without_timing_cannot_measure() -> None:
     begin, end = npu.Event(), npu.Event()
     begin.record()
@@ -180,6 +210,95 @@ def test_stream_that_launches_in_the_caller() -> None:
     assert stream.query()
 
 
-def test_missing_kind_says_what_to_use() -> None:
-    with pytest.raises(NotImplementedError, match="ExternalEvent"):
-        npu.ExternalEvent()
+@pytest.mark.covers(
+    "torch_npu.npu.ExternalEvent",
+    "torch_npu.npu.ExternalEvent.record",
+    "torch_npu.npu.ExternalEvent.wait",
+)
+def test_external_event_is_waited_for_before_it_is_recorded() -> None:
+    event, stream = npu.ExternalEvent(), npu.Stream()
+    assert repr(event) == "<torch.npu.ExternalEvent uninitialized>"
+    value = torch.zeros(8, device="npu")
+    npu.synchronize()
+    event.wait(stream)
+    with npu.stream(stream):
+        value.add_(1)
+    assert not stream.query()
+    assert value.tolist() == [0] * 8
+    event.record()
+    stream.synchronize()
+    assert value.tolist() == [1] * 8
+    assert f"{event._as_parameter_.value:#x}" in repr(event)
+
+
+@pytest.mark.covers("torch_npu.npu.ExternalEvent.reset")
+def test_external_event_stays_set_until_it_is_reset() -> None:
+    event, stream = npu.ExternalEvent(), npu.Stream()
+    event.record()
+    for _ in range(2):
+        stream.wait_event(event)
+    stream.synchronize()
+    event.reset(stream)
+    event.wait(stream)
+    assert not stream.query()
+    event.record(torch.Stream(device="npu"))
+    stream.synchronize()
+
+
+def test_first_use_of_an_external_event_waits_for_no_stream() -> None:
+    first, second, stream = npu.ExternalEvent(), npu.ExternalEvent(), npu.Stream()
+    with npu.stream(stream):
+        first.wait()
+        second.wait()  # made while the current stream is held up
+        value = torch.ones(4, device="npu")
+    first.record()
+    npu.current_stream().synchronize()
+    assert not stream.query()
+    second.record()
+    stream.synchronize()
+    assert value.tolist() == [1] * 4
+
+
+def test_work_that_waits_for_an_external_event_outlives_it() -> None:
+    event, stream = npu.ExternalEvent(), npu.Stream()
+    event.wait(stream)
+    with npu.stream(stream):
+        value = torch.ones(4, device="npu")
+    event.record()
+    address = event.npu_event
+    del event
+    stream.synchronize()
+    assert value.tolist() == [1] * 4
+    again = npu.ExternalEvent()
+    again.record()
+    assert again.npu_event == address
+
+
+def test_memory_of_an_external_event_is_clear_when_it_is_used_again() -> None:
+    stream = npu.Stream()
+    seen = set()
+    for _ in range(50):
+        event = npu.ExternalEvent()
+        event.wait(stream)
+        assert not stream.query()
+        event.record()
+        npu.synchronize()
+        seen.add(event.npu_event)
+    assert len(seen) < 50
+
+
+def test_external_event_refuses_what_is_no_stream() -> None:
+    event = npu.ExternalEvent()
+    with pytest.raises(TypeError, match=r"expected a torch\.npu\.Stream"):
+        event.record("npu")
+    with pytest.raises(RuntimeError, match="cpu"):
+        event.wait(torch.Stream("cpu"))
+    assert event.npu_event == 0
+
+
+@pytest.mark.skipif(npu.device_count() < 2, reason="needs two devices")
+def test_external_event_stays_on_its_device() -> None:
+    event = npu.ExternalEvent()
+    event.record()
+    with pytest.raises(RuntimeError, match=r"first used on npu:0, the stream is on npu:1"):
+        event.wait(npu.current_stream(1))

@@ -295,6 +295,14 @@ void CachingAllocator::beginAllocateToPool(DeviceIndex device, c10::MempoolId_t 
   of(device).beginAllocateToPool(pool, std::move(filter));
 }
 
+void CachingAllocator::beginThreadAllocateToPool(DeviceIndex device, c10::MempoolId_t pool) {
+  of(device).beginThreadAllocateToPool(pool);
+}
+
+void CachingAllocator::retainPool(DeviceIndex device, c10::MempoolId_t pool) {
+  of(device).retainPool(pool);
+}
+
 void CachingAllocator::endAllocateToPool(DeviceIndex device, c10::MempoolId_t pool) {
   of(device).endAllocateToPool(pool);
 }

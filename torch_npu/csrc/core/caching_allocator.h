@@ -72,11 +72,17 @@ class C10_EXPORT CachingAllocator final : public c10::DeviceAllocator {
   void attachOutOfMemoryObserver(OutOfMemoryObserver observer);
 
   // While begun, allocations for streams that the filter accepts come from that pool. The filter
-  // is called with the allocator's lock held: it must not allocate or free.
+  // is called with the allocator's lock held: it must not allocate or free. Where several accept,
+  // the one that was begun last counts.
   void beginAllocateToPool(DeviceIndex device, c10::MempoolId_t pool,
                            std::function<bool(c10::Stream)> filter);
+  // The same for all allocations of the calling thread. No capture: the device may be waited for.
+  void beginThreadAllocateToPool(DeviceIndex device, c10::MempoolId_t pool);
   void endAllocateToPool(DeviceIndex device, c10::MempoolId_t pool);
-  // Undoes one beginAllocateToPool(); at the last, the pool's memory may be given back.
+  // Holds the pool, which is made if need be, without allocating from it.
+  void retainPool(DeviceIndex device, c10::MempoolId_t pool);
+  // Undoes one of the functions that begin or retain; at the last, the pool's memory may be given
+  // back.
   void releasePool(DeviceIndex device, c10::MempoolId_t pool);
   int getPoolUseCount(DeviceIndex device, c10::MempoolId_t pool);
 

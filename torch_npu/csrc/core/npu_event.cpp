@@ -94,6 +94,17 @@ double elapsedTime(aclrtEvent start, aclrtEvent end) {
   return milliseconds;
 }
 
+uint64_t completionTime(aclrtEvent event) {
+  const acl::RuntimeApi& api = acl::api();
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      api.aclrtEventGetTimestamp != nullptr,
+      "this CANN lacks aclrtEventGetTimestamp: measure with elapsed_time() of two events");
+  synchronize(event);
+  uint64_t microseconds = 0;
+  NPU_CHECK(api.aclrtEventGetTimestamp(event, &microseconds));
+  return microseconds;
+}
+
 }  // namespace event
 
 void NPUEvent::record(const NPUStream& stream) {

@@ -49,6 +49,9 @@ C10_EXPORT bool query(aclrtEvent event);
 C10_EXPORT void synchronize(aclrtEvent event);
 // In milliseconds. Both must have been created with timing and have completed.
 C10_EXPORT double elapsedTime(aclrtEvent start, aclrtEvent end);
+// When it completed, in microseconds of the device's clock. It must have been created with timing
+// and recorded; waits for it.
+C10_EXPORT uint64_t completionTime(aclrtEvent event);
 
 }  // namespace event
 

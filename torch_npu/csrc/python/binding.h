@@ -7,6 +7,7 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <c10/core/Stream.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/utils/pybind.h>
 
@@ -15,7 +16,9 @@ namespace torch_npu::python {
 void addDeviceBindings(py::module& module);
 void addStreamBindings(py::module& module);
 void addEventBindings(py::module& module);
+void addExternalEventBindings(py::module& module);
 void addMemoryBindings(py::module& module);
+void addMemoryPoolBindings(py::module& module);
 void addSharingBindings(py::module& module);
 void addMemorySnapshotBindings(py::module& module);
 void addHostMemoryBindings(py::module& module);
@@ -25,6 +28,9 @@ void addStrictModeBindings(py::module& module);
 
 // A Python int as a device index; throws for one that no device can have.
 c10::DeviceIndex toDeviceIndex(int64_t device);
+
+// The stream that a torch.npu.Stream or torch.Stream stands for; throws for any other object.
+c10::Stream toStream(PyObject* object);
 
 // {stream_id, device_index, device_type}, as torch._C's stream functions return them.
 py::tuple packStream(const c10::Stream& stream);

@@ -29,11 +29,7 @@ bool parseStream(PyObject* args, PyObject* kwargs, c10::Stream& stream) {
     stream = getCurrentNPUStream().unwrap();
     return true;
   }
-  TORCH_CHECK_TYPE(THPStream_Check(given), "expected a torch.npu.Stream or torch.Stream, but got ",
-                   Py_TYPE(given)->tp_name);
-  const auto* fields = reinterpret_cast<THPStream*>(given);
-  stream = c10::Stream::unpack3(fields->stream_id, static_cast<DeviceIndex>(fields->device_index),
-                                static_cast<c10::DeviceType>(fields->device_type));
+  stream = toStream(given);
   return true;
 }
 
@@ -127,6 +123,20 @@ PyObject* elapsedTime(PyObject* self, PyObject* end) {
   END_HANDLE_TH_ERRORS
 }
 
+PyObject* recordedTime(PyObject* self, PyObject* /*unused*/) {
+  HANDLE_TH_ERRORS
+  const c10::Event& event = eventOf(self);
+  TORCH_CHECK_VALUE(event.flag() == c10::EventFlag::BACKEND_DEFAULT && event.eventId() != nullptr,
+                    "only an event that was made with enable_timing=True and recorded has a time");
+  uint64_t microseconds = 0;
+  {
+    py::gil_scoped_release no_gil;
+    microseconds = event::completionTime(event.eventId());
+  }
+  return PyLong_FromUnsignedLongLong(microseconds);
+  END_HANDLE_TH_ERRORS
+}
+
 PyObject* ipcHandle(PyObject* self, PyObject* /*unused*/) {
   HANDLE_TH_ERRORS
   TORCH_CHECK(eventOf(self).flag() == event::kShared,
@@ -169,13 +179,15 @@ PyCFunction withKeywords(PyCFunctionWithKeywords function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-std::array<PyMethodDef, 8> event_methods = {{
+std::array<PyMethodDef, 9> event_methods = {{
     {"record", withKeywords(record), METH_VARARGS | METH_KEYWORDS,
      "Marks the end of what the stream holds now."},
     {"wait", withKeywords(wait), METH_VARARGS | METH_KEYWORDS,
      "Makes later work of the stream wait for this event."},
     {"query", query, METH_NOARGS, "Whether all work before the last record has completed."},
     {"elapsed_time", elapsedTime, METH_O, "Milliseconds from this event to the given one."},
+    {"recorded_time", recordedTime, METH_NOARGS,
+     "When the event completed, in microseconds of the device's clock."},
     {"synchronize", synchronize, METH_NOARGS, "Waits until the event has completed."},
     {"ipc_handle", ipcHandle, METH_NOARGS, "A handle by which another process can open the event."},
     {"from_ipc_handle", fromIpcHandle, METH_VARARGS | METH_CLASS,
@@ -194,6 +206,14 @@ PyType_Spec event_spec = {"torch_npu._C._NPUEventBase", 0, 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, event_slots.data()};
 
 }  // namespace
+
+c10::Stream toStream(PyObject* object) {
+  TORCH_CHECK_TYPE(THPStream_Check(object), "expected a torch.npu.Stream or torch.Stream, but got ",
+                   Py_TYPE(object)->tp_name);
+  const auto* fields = reinterpret_cast<THPStream*>(object);
+  return c10::Stream::unpack3(fields->stream_id, static_cast<DeviceIndex>(fields->device_index),
+                              static_cast<c10::DeviceType>(fields->device_type));
+}
 
 void addEventBindings(py::module& module) {
   PyObject* type =

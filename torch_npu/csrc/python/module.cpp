@@ -8,7 +8,9 @@ PYBIND11_MODULE(_C, module) {
   addDeviceBindings(module);
   addStreamBindings(module);
   addEventBindings(module);
+  addExternalEventBindings(module);
   addMemoryBindings(module);
+  addMemoryPoolBindings(module);
   addSharingBindings(module);
   addMemorySnapshotBindings(module);
   addHostMemoryBindings(module);

@@ -131,14 +131,15 @@ struct StreamBins {
   std::array<Block*, kBins> heads{};
 };
 
-// Memory that only allocations under a capture use, so that a graph's addresses stay its own.
+// Memory that only chosen allocations use: a capture's, so that a graph's addresses stay its own,
+// or those of a memory pool of the user's.
 struct PrivatePool {
   explicit PrivatePool(c10::MempoolId_t pool_id)
       : id(pool_id), small(true, pool_id), large(false, pool_id) {}
 
   const c10::MempoolId_t id;
-  // Graphs and captures that hold the pool; at 0 its segments may be given back.
-  int use_count = 1;
+  // Holders of the pool: graphs, captures, users; at 0 its segments may be given back.
+  int use_count = 0;
   size_t segments = 0;
   BlockPool small;
   BlockPool large;

@@ -41,7 +41,7 @@ bool isReleasable(const Block& block) {
 
 void DeviceCachingAllocator::emptyCache(c10::MempoolId_t pool) {
   Lock lock(lock_);
-  if (!captures_.empty()) {
+  if (isCapturing()) {
     TORCH_WARN("the memory cache of npu:", static_cast<int>(device_),
                " is not emptied while a graph is captured: waiting for the device would break it");
     return;
@@ -54,7 +54,7 @@ void DeviceCachingAllocator::emptyCache(c10::MempoolId_t pool) {
 // Gives back what `wanted` accepts; false if that was nothing. The lock is open while the device
 // finishes with the memory; meanwhile the blocks are in no pool.
 bool DeviceCachingAllocator::releaseCached(Lock& lock, const BlockFilter& wanted) {
-  if (!captures_.empty()) {
+  if (isCapturing()) {
     return false;
   }
   unparkAll();

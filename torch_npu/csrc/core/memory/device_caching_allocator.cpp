@@ -41,8 +41,8 @@ DeviceCachingAllocator::~DeviceCachingAllocator() {
 }
 
 void DeviceCachingAllocator::updateFastPath() {
-  fast_ = captures_.empty() && pending_event_count_ == 0 && !trace_.recording() &&
-          !roundsToPowersOfTwo();
+  fast_ =
+      routes_.empty() && pending_event_count_ == 0 && !trace_.recording() && !roundsToPowersOfTwo();
 }
 
 Block* DeviceCachingAllocator::allocateSlow(size_t requested, c10::StreamId stream) {

@@ -79,9 +79,13 @@ class DeviceCachingAllocator {
   void setMemoryFraction(double fraction);
   double memoryFraction() const;
 
-  // While begun, requests for streams that the filter accepts are served from that private pool.
-  // The pool lives until releasePool() was called as often as beginAllocateToPool().
+  // While begun, requests for streams that the filter accepts are served from that private pool, of
+  // several the one that was begun last. The pool lives until releasePool() was called as often as
+  // the functions that begin and retain. beginAllocateToPool() is a capture's: until its end the
+  // device is not waited for. The other is for all requests of the calling thread.
   void beginAllocateToPool(c10::MempoolId_t pool, StreamFilter filter);
+  void beginThreadAllocateToPool(c10::MempoolId_t pool);
+  void retainPool(c10::MempoolId_t pool);
   void endAllocateToPool(c10::MempoolId_t pool);
   void releasePool(c10::MempoolId_t pool);
   int poolUseCount(c10::MempoolId_t pool) const;
@@ -115,9 +119,11 @@ class DeviceCachingAllocator {
     acl::UniqueEvent event;
     Block* block;
   };
-  struct Capture {
+  // Requests that a private pool serves.
+  struct Route {
     c10::MempoolId_t pool;
     StreamFilter filter;
+    bool captures;
   };
   using BlockFilter = std::function<bool(const Block&)>;
 
@@ -172,6 +178,9 @@ class DeviceCachingAllocator {
   BlockPool& poolFor(size_t size, c10::StreamId stream);
   PrivatePool* privatePool(c10::MempoolId_t id) const;
   void erasePoolIfUnused(c10::MempoolId_t id);
+  void addRoute(Route route);
+  void holdPool(c10::MempoolId_t id);
+  bool isCapturing() const noexcept;
 
   void takeParked(Block* block, size_t requested) noexcept {
     block->allocated = true;
@@ -212,7 +221,7 @@ class DeviceCachingAllocator {
 
   std::unordered_map<c10::MempoolId_t, std::unique_ptr<PrivatePool>, c10::MempoolIdHash>
       private_pools_;
-  std::vector<Capture> captures_;
+  std::vector<Route> routes_;
   // Came back during a capture while other streams used them: events cannot be recorded then.
   std::vector<Block*> deferred_until_capture_ends_;
 

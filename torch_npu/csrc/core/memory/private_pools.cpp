@@ -1,5 +1,6 @@
-// Pools of memory that belong to captured graphs.
+// Pools of memory that belong to captured graphs or to the user.
 #include <algorithm>
+#include <thread>
 
 #include <c10/util/Exception.h>
 
@@ -8,11 +9,11 @@
 namespace torch_npu {
 
 BlockPool& DeviceCachingAllocator::poolFor(size_t size, c10::StreamId stream) {
-  for (const Capture& capture : captures_) {
+  for (auto route = routes_.rbegin(); route != routes_.rend(); ++route) {
     const c10::Stream wrapped(c10::Stream::UNSAFE,
                               c10::Device(c10::DeviceType::PrivateUse1, device_), stream);
-    if (capture.filter(wrapped)) {
-      PrivatePool* pool = privatePool(capture.pool);
+    if (route->filter(wrapped)) {
+      PrivatePool* pool = privatePool(route->pool);
       return size <= kSmallSize ? pool->small : pool->large;
     }
   }
@@ -31,31 +32,54 @@ void DeviceCachingAllocator::erasePoolIfUnused(c10::MempoolId_t id) {
   }
 }
 
-void DeviceCachingAllocator::beginAllocateToPool(c10::MempoolId_t pool, StreamFilter filter) {
-  TORCH_CHECK_VALUE((pool != c10::MempoolId_t{0, 0}), "{0, 0} names the default memory pool");
+void DeviceCachingAllocator::holdPool(c10::MempoolId_t id) {
+  TORCH_CHECK_VALUE((id != c10::MempoolId_t{0, 0}), "{0, 0} names the default memory pool");
+  std::unique_ptr<PrivatePool>& pool = private_pools_[id];
+  if (pool == nullptr) {
+    pool = std::make_unique<PrivatePool>(id);
+  }
+  ++pool->use_count;
+}
+
+bool DeviceCachingAllocator::isCapturing() const noexcept {
+  return std::any_of(routes_.begin(), routes_.end(),
+                     [](const Route& route) { return route.captures; });
+}
+
+void DeviceCachingAllocator::addRoute(Route route) {
   Lock lock(lock_);
-  for (const Capture& capture : captures_) {
-    TORCH_CHECK(capture.pool != pool, "allocations go to memory pool (", pool.first, ", ",
-                pool.second, ") already");
+  for (const Route& other : routes_) {
+    TORCH_CHECK(other.pool != route.pool, "allocations go to memory pool (", route.pool.first, ", ",
+                route.pool.second, ") already");
   }
-  if (PrivatePool* existing = privatePool(pool)) {
-    ++existing->use_count;
-  } else {
-    private_pools_.emplace(pool, std::make_unique<PrivatePool>(pool));
-  }
-  captures_.push_back({pool, std::move(filter)});
+  holdPool(route.pool);
+  routes_.push_back(std::move(route));
   updateFastPath();
+}
+
+void DeviceCachingAllocator::beginAllocateToPool(c10::MempoolId_t pool, StreamFilter filter) {
+  addRoute({pool, std::move(filter), true});
+}
+
+void DeviceCachingAllocator::beginThreadAllocateToPool(c10::MempoolId_t pool) {
+  const auto thread = std::this_thread::get_id();
+  addRoute({pool, [thread](c10::Stream) { return std::this_thread::get_id() == thread; }, false});
+}
+
+void DeviceCachingAllocator::retainPool(c10::MempoolId_t pool) {
+  Lock lock(lock_);
+  holdPool(pool);
 }
 
 void DeviceCachingAllocator::endAllocateToPool(c10::MempoolId_t pool) {
   Lock lock(lock_);
-  const auto found = std::find_if(captures_.begin(), captures_.end(),
-                                  [&](const Capture& capture) { return capture.pool == pool; });
-  TORCH_CHECK(found != captures_.end(), "allocations do not go to memory pool (", pool.first, ", ",
+  const auto found = std::find_if(routes_.begin(), routes_.end(),
+                                  [&](const Route& route) { return route.pool == pool; });
+  TORCH_CHECK(found != routes_.end(), "allocations do not go to memory pool (", pool.first, ", ",
               pool.second, ")");
-  captures_.erase(found);
+  routes_.erase(found);
   updateFastPath();
-  if (!captures_.empty()) {
+  if (isCapturing()) {
     return;
   }
   const std::vector<Block*> deferred = std::move(deferred_until_capture_ends_);

@@ -35,7 +35,7 @@ void DeviceCachingAllocator::recordStream(Block* block, c10::Stream stream) {
 // Makes the block wait for the streams that use it. The lock is open while events are recorded:
 // a stream whose queue is full accepts one only when it has got on.
 void DeviceCachingAllocator::awaitStreams(Lock& lock, Block* block) {
-  if (!captures_.empty()) {
+  if (isCapturing()) {
     block->pending_events = 1;
     deferred_until_capture_ends_.push_back(block);
     return;
@@ -98,7 +98,7 @@ void DeviceCachingAllocator::processEvents() {
 }
 
 void DeviceCachingAllocator::waitForEvents(Lock& lock) {
-  if (pending_event_count_ == 0 || !captures_.empty()) {
+  if (pending_event_count_ == 0 || isCapturing()) {
     return;
   }
   ensureContext(device_);

@@ -1,4 +1,4 @@
-// Memory of captured graphs.
+// Memory of captured graphs, and of the user's own pools.
 #include "caching_allocator_test.h"
 
 namespace torch_npu::testing {
@@ -41,6 +41,35 @@ TEST_F(CachingAllocatorTest, NoEventIsRecordedDuringACapture) {
   allocator->endAllocateToPool(kPool);
   EXPECT_EQ(addressOfNew(512), address);
   allocator->releasePool(kPool);
+}
+
+TEST_F(CachingAllocatorTest, EventsAreRecordedWhileAThreadUsesAPool) {
+  Block* block = allocate(512);
+  allocator->recordStream(block, npuStream(kOtherStream));
+  allocator->retainPool(kPool);
+  allocator->beginThreadAllocateToPool(kPool);
+  EXPECT_EQ(allocator->poolUseCount(kPool), 2);
+  EXPECT_EQ(allocate(512)->pool->id, kPool);
+  const size_t used = fake.used;
+  allocator->free(block);
+  allocator->emptyCache();
+  EXPECT_EQ(fake.used, used - 2 * kMiB) << "waited for and given back while the pool is in use";
+  allocator->endAllocateToPool(kPool);
+  allocator->releasePool(kPool);
+  EXPECT_EQ(allocator->poolUseCount(kPool), 1);
+  allocator->releasePool(kPool);
+}
+
+TEST_F(CachingAllocatorTest, OfTwoPoolsTheLaterOneServes) {
+  const c10::MempoolId_t later{0, 99};
+  allocator->beginAllocateToPool(kPool, [](c10::Stream) { return true; });
+  allocator->beginThreadAllocateToPool(later);
+  EXPECT_THROW(allocator->beginThreadAllocateToPool(kPool), c10::Error) << "in use already";
+  EXPECT_EQ(allocate(512)->pool->id, later);
+  allocator->endAllocateToPool(later);
+  EXPECT_EQ(allocate(512)->pool->id, kPool);
+  allocator->endAllocateToPool(kPool);
+  EXPECT_EQ(allocator->poolUseCount(kPool), 1) << "a use that was refused does not count";
 }
 
 }  // namespace
