@@ -52,6 +52,41 @@ def test_every_row_with_limits_has_calls_that_are_allowed_and_that_are_not() -> 
     assert {f for f in limited if kinds.get(f) != {True, False}} == set()
 
 
+# Of Ascend's own operators that downstream projects call: the functions behind those of them whose
+# document is published.
+CALLED_DOWNSTREAM = {
+    "aclnnAddRmsNorm",
+    "aclnnAscendQuantV3",
+    "aclnnConvertWeightToINT4Pack",
+    "aclnnDynamicQuantV3",
+    "aclnnFastGelu",
+    "aclnnFlashAttentionScoreGradV2",
+    "aclnnFlashAttentionScoreV2",
+    "aclnnFlashAttentionUnpaddingScoreGradV2",
+    "aclnnFlashAttentionVarLenScoreV2",
+    "aclnnFusedInferAttentionScoreV3",
+    "aclnnFusedInferAttentionScoreV4",
+    "aclnnIncreFlashAttentionV4",
+    "aclnnMoeGatingTopK",
+    "aclnnMoeInitRoutingV3",
+    "aclnnPromptFlashAttentionV3",
+    "aclnnQuantMatmulV4",
+    "aclnnRmsNorm",
+    "aclnnRotaryPositionEmbedding",
+    "aclnnSwiGlu",
+    "aclnnTransQuantParamV2",
+    "aclnnWeightQuantBatchMatmulV2",
+}
+
+
+def test_what_models_and_downstream_projects_call_has_limits() -> None:
+    limited = {r.function for r in schema.load(generate.ROOT / "table") if r.limits is not None}
+    lines = (Path(__file__).parent / "use_in_models.tsv").read_text().splitlines()
+    in_models = {line.split("\t")[0] for line in lines if not line.startswith("#")}
+    assert len(in_models) >= 100
+    assert (in_models | CALLED_DOWNSTREAM) - limited == set()
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "text"),
     [

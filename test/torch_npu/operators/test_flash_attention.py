@@ -98,6 +98,41 @@ def test_mask_of_bytes_for_each_batch_and_head() -> None:
     check("BSH", inputs(), mask[0, 0].bool(), atten_mask=mask)
 
 
+@pytest.mark.parametrize("heads", [1, HEADS])
+def test_mask_of_each_sequence_and_of_each_head(heads: int) -> None:
+    tensors = inputs()
+    mask = torch.rand(2, heads, 5, 7) < 0.4
+    out = torch_npu.npu_fusion_attention(
+        *[t.npu() for t in tensors], HEADS, "BNSD", scale=SCALE, atten_mask=mask.npu()
+    )[0]
+    for i in range(2):
+        want, _ = reference.attend(*[t[i] for t in tensors], SCALE, mask[i])
+        torch.testing.assert_close(out[i].cpu(), want.float(), atol=1e-5, rtol=1e-5)
+
+
+def test_dropout_of_packed_sequences_has_bits_for_each_pair_of_a_query_and_a_key() -> None:
+    query = torch.zeros(40, 2, 4, device="npu")
+    value = torch.eye(40).unsqueeze(1).repeat(1, 2, 1).npu()
+    out, _, _, _, seed, offset, count = torch_npu.npu_fusion_attention(
+        query,
+        query,
+        value,
+        2,
+        "TND",
+        keep_prob=0.5,
+        actual_seq_qlen=[16, 40],
+        actual_seq_kvlen=[8, 40],
+    )
+    assert count == 2 * (16 * 8 + 24 * 32)
+    bits = torch_npu._npu_dropout_gen_mask(query, [count], 0.5, seed, offset).cpu()
+    kept = ((bits.unsqueeze(1) >> torch.arange(8, dtype=torch.uint8)) & 1).flatten()[:count]
+    first, second = kept[: 2 * 16 * 8].view(2, 16, 8), kept[2 * 16 * 8 :].view(2, 24, 32)
+    want = torch.zeros(40, 2, 40)
+    want[:16, :, :8] = first.transpose(0, 1) / 8 / 0.5
+    want[16:, :, 8:] = second.transpose(0, 1) / 32 / 0.5
+    torch.testing.assert_close(out.cpu(), want)
+
+
 @pytest.mark.parametrize("shape", [(2, HEADS, 5, 7), (1, HEADS, 5, 7), (2, HEADS, 1, 7)])
 def test_position_bias_and_its_gradient(shape: tuple[int, ...]) -> None:
     check("BNSD", inputs(), None, pse=torch.randn(shape))

@@ -110,6 +110,30 @@ def test_sparse_modes(mode: int) -> None:
     close(out, expected(*tensors, hidden)[0])
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("batch", [1, BATCH])
+def test_position_bias_is_added_after_scaling(version: int, batch: int) -> None:
+    query, key, value = inputs(5, 7)
+    bias = torch.randn(batch, HEADS, 5, 7)
+    out, _ = fused(query, key, value, version, input_layout="BNSD", pse_shift=bias)
+    for i in range(BATCH):
+        want, _ = reference.attend(
+            query[i], key[i], value[i], SCALE, bias=bias[i % batch], bias_scaled=False
+        )
+        close(out[i], want)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (BATCH, 5, 7), (BATCH, 1, 5, 7)])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.uint8])
+def test_masks_for_all_and_for_each_sequence(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    query, key, value = inputs(5, 7)
+    mask = torch.rand(shape) < 0.3
+    out, _ = fused(query, key, value, input_layout="BNSD", atten_mask=mask.to(dtype))
+    for i in range(BATCH):
+        own = mask if mask.dim() == 2 else mask[i].view(5, 7)
+        close(out[i], reference.attend(query[i], key[i], value[i], SCALE, own)[0])
+
+
 def test_lengths_of_each_sequence() -> None:
     query, key, value = inputs(5, 7)
     out, _ = fused(
@@ -282,6 +306,28 @@ def test_incremental_attention() -> None:
     )
     close(out[0], reference.attend(query[0], key[0], value[0], SCALE)[0])
     close(out[1], reference.attend(query[1], key[1, :, :4], value[1, :, :4], SCALE)[0])
+
+
+def test_incremental_attention_over_a_paged_cache() -> None:
+    query, key, value = inputs(1, 7)
+    table = torch.tensor([[3, 1], [0, 4]], dtype=torch.int32)
+    lengths = [7, 5]
+    out = torch_npu.npu_incre_flash_attention(
+        query.npu(),
+        paged(key, 4, "BnBsH", table, lengths).npu(),
+        paged(value, 4, "BnBsH", table, lengths).npu(),
+        num_heads=HEADS,
+        num_key_value_heads=KEY_HEADS,
+        scale_value=SCALE,
+        input_layout="BNSD",
+        actual_seq_lengths=lengths,
+        block_table=table.npu(),
+        block_size=4,
+    )
+    for i, length in enumerate(lengths):
+        close(
+            out[i], reference.attend(query[i], key[i, :, :length], value[i, :, :length], SCALE)[0]
+        )
 
 
 @pytest.mark.parametrize(

@@ -264,6 +264,24 @@ def test_finalize_routing_adds_what_the_experts_gave(mode: int, skips: int) -> N
     torch.testing.assert_close(out.cpu(), want)
 
 
+@pytest.mark.parametrize("mode", [1, 3])
+def test_finalize_routing_of_experts_with_a_capacity(mode: int) -> None:
+    torch.manual_seed(0)
+    rows, k, experts, capacity = 3, 2, 4, 2
+    expanded, scales = torch.randn(experts, capacity, 5), torch.rand(rows, k)
+    positions = torch.tensor([5, -1, 0, 7, 2, -1], dtype=torch.int32)
+    want = torch.zeros(rows, 5)
+    for i in range(rows):
+        for j in range(k):
+            place = int(positions[j * rows + i] if mode == 1 else positions[i * k + j])
+            if place >= 0:
+                want[i] += scales[i, j] * expanded.view(-1, 5)[place]
+    out = torch_npu.npu_moe_finalize_routing(
+        expanded.npu(), None, None, None, scales.npu(), positions.npu(), None, mode
+    )
+    torch.testing.assert_close(out.cpu(), want)
+
+
 def test_finalize_routing_leaves_dropped_tokens_out() -> None:
     out = torch_npu.npu_moe_finalize_routing(
         torch.ones(2, 3, device="npu"),

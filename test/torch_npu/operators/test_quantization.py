@@ -34,6 +34,17 @@ def test_dynamic_quant_scales_each_row(dtype: torch.dtype, smooth: bool) -> None
     assert torch.equal(y.cpu(), (wide / want.unsqueeze(-1)).round().to(torch.int8))
 
 
+@pytest.mark.parametrize(("mode", "dims"), [("pertensor", (0, 1, 2)), ("perchannel", (1,))])
+def test_dynamic_quant_scales_the_whole_or_each_channel(mode: str, dims: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 4, 16)
+    y, scale = torch_npu.npu_dynamic_quant(x.npu(), quant_mode=mode)
+    want = x.abs().amax(dims, keepdim=True) / 127
+    assert scale.shape == ((1,) if mode == "pertensor" else (2, 16))
+    torch.testing.assert_close(scale.cpu(), want.view(scale.shape))
+    assert torch.equal(y.cpu(), (x / want).round().to(torch.int8))
+
+
 def test_dynamic_quant_of_zeros_gives_zeros() -> None:
     y, scale = torch_npu.npu_dynamic_quant(torch.zeros(2, 4, device="npu"))
     assert y.cpu().eq(0).all()
@@ -191,6 +202,44 @@ def test_weight_quant_matmul(group: int) -> None:
     torch.testing.assert_close(out.cpu(), want.half(), atol=0.5, rtol=1e-3)
 
 
+def test_quant_matmul_into_int8_adds_an_offset() -> None:
+    torch.manual_seed(0)
+    x1, x2 = random_int8(2, 32), random_int8(32, 5)
+    scale, offset = torch.rand(5) * 1e-3, torch.randint(-20, 20, (5,)).float()
+    out = torch_npu.npu_quant_matmul(x1.npu(), x2.npu(), scale.npu(), offset=offset.npu())
+    want = (x1.double() @ x2.double()) * scale.double() + offset.double()
+    assert torch.equal(out.cpu(), want.round().clamp(-128, 127).to(torch.int8))
+
+
+def test_weight_quant_matmul_of_int4_weights() -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(3, 16).half(), torch.randint(-8, 8, (16, 8), dtype=torch.int32)
+    scale = torch.rand(1, 8).half()
+    packed = torch_npu.npu_convert_weight_to_int4pack(weight.npu())
+    out = torch_npu.npu_weight_quant_batchmatmul(x.npu(), packed, scale.npu())
+    want = x.double() @ (weight.double() * scale.double())
+    torch.testing.assert_close(out.cpu(), want.half(), atol=0.05, rtol=1e-3)
+
+
+def test_weight_quant_matmul_quantises_its_result() -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(3, 16).half(), random_int8(16, 5)
+    scale = torch.rand(1, 5).half() * 0.1
+    steps, offset = torch.rand(5) * 5, torch.full((5,), 3.0)
+    out = torch_npu.npu_weight_quant_batchmatmul(
+        x.npu(),
+        weight.npu(),
+        scale.npu(),
+        quant_scale=torch_npu.npu_trans_quant_param(steps.npu()),
+        quant_offset=offset.npu(),
+    )
+    want = (x.double() @ (weight.double() * scale.double())) * steps.double() + 3
+    assert out.dtype == torch.int8
+    wrong = (out.cpu().double() - want.round().clamp(-128, 127)).abs()
+    assert wrong.max() <= 1  # a value next to a half may be rounded either way
+    assert wrong.mean() < 0.2
+
+
 def test_inner_sizes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(RuntimeError, match="npu_quant_matmul: the inner sizes"):
         torch_npu.npu_quant_matmul(
@@ -285,6 +334,24 @@ def test_grouped_int8_with_scales_of_channels_and_tokens() -> None:
     products = torch.cat([x[:2].double() @ weight[0].double(), x[2:].double() @ weight[1].double()])
     want = products * scale.double()[[0, 0, 1, 1, 1]] * tokens.double().unsqueeze(-1)
     torch.testing.assert_close(out.cpu(), want.to(torch.bfloat16))
+
+
+def test_grouped_weights_in_int8_with_activations_in_half_precision() -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(5, 16).half(), random_int8(2, 16, 3)
+    scale, offset = torch.rand(2, 3).half(), torch.randn(2, 3).half()
+    (out,) = torch_npu.npu_grouped_matmul(
+        [x.npu()],
+        [weight.npu()],
+        antiquant_scale=[scale.npu()],
+        antiquant_offset=[offset.npu()],
+        group_list=torch.tensor([2, 5]).npu(),
+        split_item=2,
+        group_type=0,
+    )
+    plain = (weight.double() + offset.double().unsqueeze(1)) * scale.double().unsqueeze(1)
+    want = torch.cat([x[:2].double() @ plain[0], x[2:].double() @ plain[1]])
+    torch.testing.assert_close(out.cpu(), want.half(), atol=0.3, rtol=1e-3)
 
 
 @pytest.mark.parametrize(
