@@ -12,8 +12,14 @@ _SYNC_DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """What an operation that waits for the device does besides: 0 or "default" nothing, 1 or
-    "warn" a warning, 2 or "error" an error.
+    """What an operation that makes the host wait for a stream does besides.
+
+    Such are copies to the host, `item()`, operators that run on the CPU and `Stream.synchronize`;
+    not `synchronize()` and events. The mode holds for all threads.
+
+    Args:
+        debug_mode: 0 or "default" for nothing, 1 or "warn" for a warning, 2 or "error" for a
+            `RuntimeError` instead of the operation.
 
     Raises `ValueError` for another mode.
     """
@@ -23,18 +29,13 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
             f"debug_mode must be 0 or 'default', 1 or 'warn', 2 or 'error', but got: {debug_mode!r}"
         )
     _lazy_init()
-    setter = getattr(_C, "_npu_set_sync_debug_mode", None)
-    if setter is not None:
-        setter(mode)
-    elif mode != 0:
-        raise _unavailable("Warning about synchronisation", "Leave the mode at 'default'.")
+    _C._npu_setSyncDebugMode(mode)
 
 
 def get_sync_debug_mode() -> int:
     """The mode that `set_sync_debug_mode` set, as a number."""
     _lazy_init()
-    getter = getattr(_C, "_npu_get_sync_debug_mode", None)
-    return 0 if getter is None else getter()
+    return _C._npu_getSyncDebugMode()
 
 
 def set_op_timeout_ms(timeout: int) -> None:

@@ -156,9 +156,34 @@ def test_determinism_of_a_part_and_of_its_backward() -> None:
         torch.use_deterministic_algorithms(False)
 
 
-def test_sync_debug_mode() -> None:
-    npu.set_sync_debug_mode("default")
+@pytest.mark.covers("torch_npu.npu.set_sync_debug_mode", "torch_npu.npu.get_sync_debug_mode")
+def test_sync_debug_mode_finds_waits() -> None:
+    value, large = torch.ones(2, device="npu").sum(), torch.ones(1 << 20)
+    target = large.to("npu")
+    waits = [
+        value.item,
+        value.cpu,
+        lambda: target.copy_(large),
+        lambda: target.nonzero(),
+        npu.current_stream().synchronize,
+    ]
+    npu.set_sync_debug_mode("warn")
+    try:
+        assert npu.get_sync_debug_mode() == 1
+        for wait in waits:
+            with pytest.warns(UserWarning, match="synchronizing NPU operation") as warned:
+                wait()
+            assert len(warned) == 1
+        npu.set_sync_debug_mode(2)
+        for wait in waits:
+            with pytest.raises(RuntimeError, match="synchronizing NPU operation"):
+                wait()
+        value.add_(1)
+        npu.synchronize()
+    finally:
+        npu.set_sync_debug_mode("default")
     assert npu.get_sync_debug_mode() == 0
+    assert value.item() == 3
     for wrong in (3, "loud", None):
         with pytest.raises(ValueError, match="debug_mode"):
             npu.set_sync_debug_mode(wrong)

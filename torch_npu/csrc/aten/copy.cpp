@@ -62,6 +62,11 @@ void copyBytes(const at::Tensor& dst, const at::Tensor& src, aclrtMemcpyKind kin
   memcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), src.nbytes(), kind, stream);
 }
 
+void copyBytesAndWait(const at::Tensor& dst, const at::Tensor& src, aclrtMemcpyKind kind,
+                      const NPUStream& stream) {
+  memcpyAndSync(dst.mutable_data_ptr(), src.const_data_ptr(), src.nbytes(), kind, stream);
+}
+
 // Both on one npu, of equal sizes.
 void copyElements(const at::Tensor& dst, const at::Tensor& src) {
   if (sameBytes(dst, src) && dst.is_non_overlapping_and_dense()) {
@@ -100,12 +105,12 @@ void upload(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   const NPUStream stream = getCurrentNPUStream(dst.device().index());
   at::HostAllocator* host_allocator = at::getHostAllocator(c10::DeviceType::PrivateUse1);
   if (isPinned(src)) {
-    copyBytes(dst, src, ACL_MEMCPY_HOST_TO_DEVICE, stream);
     if (non_blocking) {
+      copyBytes(dst, src, ACL_MEMCPY_HOST_TO_DEVICE, stream);
       const c10::DataPtr& memory = src.storage().data_ptr();
       host_allocator->record_event(memory.get(), memory.get_context(), stream);
     } else {
-      stream.synchronize();
+      copyBytesAndWait(dst, src, ACL_MEMCPY_HOST_TO_DEVICE, stream);
     }
     return;
   }
@@ -117,8 +122,7 @@ void upload(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
     host_allocator->record_event(staging.get(), staging.get_context(), stream);
     return;
   }
-  copyBytes(dst, src, ACL_MEMCPY_HOST_TO_DEVICE, stream);
-  stream.synchronize();
+  copyBytesAndWait(dst, src, ACL_MEMCPY_HOST_TO_DEVICE, stream);
 }
 
 void copyFromHost(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
@@ -145,14 +149,14 @@ void copyToHost(const at::Tensor& dst, const at::Tensor& src, bool non_blocking)
     copyOnDevice(source, expanded);
   }
   const NPUStream stream = getCurrentNPUStream(src.device().index());
-  copyBytes(host, source, ACL_MEMCPY_DEVICE_TO_HOST, stream);
   if (non_blocking && host.is_same(dst) && isPinned(dst)) {
+    copyBytes(host, source, ACL_MEMCPY_DEVICE_TO_HOST, stream);
     const c10::DataPtr& memory = dst.storage().data_ptr();
     at::getHostAllocator(c10::DeviceType::PrivateUse1)
         ->record_event(memory.get(), memory.get_context(), stream);
     return;
   }
-  stream.synchronize();
+  copyBytesAndWait(host, source, ACL_MEMCPY_DEVICE_TO_HOST, stream);
   if (!host.is_same(dst)) {
     dst.copy_(host);
   }

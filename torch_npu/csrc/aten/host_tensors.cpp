@@ -31,17 +31,14 @@ void writeDevice(void* device_pointer, const void* host, size_t bytes, c10::Devi
     std::memcpy(view, host, bytes);
     return;
   }
-  memcpyAsync(device_pointer, host, bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream);
-  stream.synchronize();
+  memcpyAndSync(device_pointer, host, bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream);
 }
 
 void readDevice(void* host, const void* device_pointer, size_t bytes, c10::Device device) {
   if (bytes == 0) {
     return;
   }
-  const NPUStream stream = streamOf(device);
-  memcpyAsync(host, device_pointer, bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream);
-  stream.synchronize();
+  memcpyAndSync(host, device_pointer, bytes, ACL_MEMCPY_DEVICE_TO_HOST, streamOf(device));
 }
 
 // New device memory with the given contents.

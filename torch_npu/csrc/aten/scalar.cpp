@@ -27,8 +27,7 @@ void readElement(const at::Tensor& self, void* element) {
     std::memcpy(element, view, self.itemsize());
     return;
   }
-  memcpyAsync(element, address, self.itemsize(), ACL_MEMCPY_DEVICE_TO_HOST, stream);
-  stream.synchronize();
+  memcpyAndSync(element, address, self.itemsize(), ACL_MEMCPY_DEVICE_TO_HOST, stream);
 }
 
 at::Scalar localScalarDense(const at::Tensor& self) {

@@ -2,6 +2,7 @@
 
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/sync_debug.h"
 #include "torch_npu/csrc/profiler/device_trace.h"
 
 namespace torch_npu {
@@ -27,6 +28,13 @@ void memcpyAsync(void* destination, const void* source, size_t bytes, aclrtMemcp
   const aclrtStream handle = stream.stream();
   const profiler::SpanScope span(profiler::SpanKind::kMemcpy, nameOf(kind), stream, bytes);
   NPU_CHECK(acl::api().aclrtMemcpyAsync(destination, bytes, source, bytes, kind, handle));
+}
+
+void memcpyAndSync(void* destination, const void* source, size_t bytes, aclrtMemcpyKind kind,
+                   const NPUStream& stream) {
+  reportSynchronization();
+  memcpyAsync(destination, source, bytes, kind, stream);
+  NPU_CHECK(acl::api().aclrtSynchronizeStream(stream.stream()));
 }
 
 }  // namespace torch_npu

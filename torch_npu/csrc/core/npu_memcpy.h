@@ -13,4 +13,9 @@ namespace torch_npu {
 C10_EXPORT void memcpyAsync(void* destination, const void* source, size_t bytes,
                             aclrtMemcpyKind kind, const NPUStream& stream);
 
+// The same, and waits for the stream. Where torch.npu.set_sync_debug_mode() makes waiting an error,
+// nothing is enqueued.
+C10_EXPORT void memcpyAndSync(void* destination, const void* source, size_t bytes,
+                              aclrtMemcpyKind kind, const NPUStream& stream);
+
 }  // namespace torch_npu

@@ -9,6 +9,7 @@
 
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/sync_debug.h"
 
 namespace torch_npu {
 namespace {
@@ -177,6 +178,7 @@ bool NPUStream::query() const {
 }
 
 void NPUStream::synchronize() const {
+  reportSynchronization();
   const aclrtStream handle = stream();
   NPU_CHECK(acl::api().aclrtSynchronizeStream(handle));
 }

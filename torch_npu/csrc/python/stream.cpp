@@ -1,4 +1,5 @@
 #include "torch_npu/csrc/core/npu_stream.h"
+#include "torch_npu/csrc/core/sync_debug.h"
 
 #include <torch/csrc/Stream.h>
 
@@ -169,6 +170,13 @@ void addStreamBindings(py::module& module) {
                setCurrentNPUStream(stream);
              }),
              py::arg("stream_id"), py::arg("device_index"), py::arg("device_type"));
+  module.def("_npu_setSyncDebugMode", torch::wrap_pybind_function([](int64_t mode) -> void {
+               setSyncDebugMode(static_cast<SyncDebugMode>(mode));
+             }),
+             py::arg("mode"));
+  module.def("_npu_getSyncDebugMode", torch::wrap_pybind_function([]() -> int64_t {
+               return static_cast<int64_t>(syncDebugMode());
+             }));
   module.def("_npu_isCurrentStreamCapturing", torch::wrap_pybind_function_no_gil([]() -> bool {
                return getCurrentNPUStream().is_capturing();
              }));
