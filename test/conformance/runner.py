@@ -143,7 +143,7 @@ class Runner:
             return
         assert worker.job is not None
         self._finish(worker.job, message)
-        if self._official and message.failed and self._jobs:
+        if self._official and (message.failed or message.raised) and self._jobs:
             worker.close()
             fresh = Worker(self._log)
             self._workers[self._workers.index(worker)] = fresh
