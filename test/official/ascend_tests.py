@@ -161,7 +161,7 @@ def main() -> int:
     )
     parser.add_argument("--queue", default="0", choices=["0", "1", "2"])
     parser.add_argument("--only", default="test_*", help="a glob of file names without .py")
-    parser.add_argument("--limit", type=float, default=120, help="seconds a case may take")
+    parser.add_argument("--limit", type=float, default=300, help="seconds a case may take")
     parser.add_argument("--expected", type=Path, default=HERE / "ascend_failures.txt")
     parser.add_argument(
         "--resume", action="store_true", help="keep the outcomes of files that an earlier run ended"

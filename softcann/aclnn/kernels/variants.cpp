@@ -9,6 +9,7 @@
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/log_sigmoid.h>
+#include <ATen/ops/max.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/scatter_reduce.h>
 #include <ATen/ops/searchsorted.h>
@@ -49,6 +50,17 @@ std::vector<int64_t> allButChannels(const at::Tensor& x) {
 at::Generator generatorIn(const at::Tensor& seed, const at::Tensor& offset, uint64_t more) {
   return generatorAt(static_cast<uint64_t>(seed.item().toLong()),
                      static_cast<uint64_t>(offset.item().toLong()) + more);
+}
+
+void maxAlong(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& out,
+              at::Tensor& indices) {
+  if (indices.scalar_type() == at::kLong) {
+    at::max_out(out, indices, self, dim, keepdim);
+    return;
+  }
+  const auto [values, positions] = at::max(self, dim, keepdim);
+  out.copy_(values);
+  indices.copy_(positions);
 }
 
 at::Tensor indexTensor(at::IntArrayRef index) { return at::tensor(index, at::kLong); }

@@ -16,6 +16,8 @@ void unused(const Parameters&...) {}
 // A generator for a seed and an offset that lie in tensors, with an offset added to theirs.
 at::Generator generatorIn(const at::Tensor& seed, const at::Tensor& offset, uint64_t more);
 
+void maxAlong(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& out,
+              at::Tensor& indices);
 at::Tensor indexTensor(at::IntArrayRef index);
 std::optional<double> scaleOrNone(double scale);
 
