@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import random
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
@@ -87,8 +89,17 @@ def conjugated(arguments: Arguments) -> Arguments:
 
 
 def _plain(entry: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Any]:
-    seed("cpu", seed_for(entry.full_name, dtype))
-    yield from entry.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+    """Seeded here, sample by sample: the database's own seeding takes longer than most kernels."""
+    samples = iter(entry.sample_inputs("cpu", dtype, requires_grad=requires_grad, set_seed=False))
+    for index in itertools.count():
+        value = seed_for(entry.full_name, dtype, index)
+        seed("cpu", value)
+        random.seed(value)
+        np.random.seed(value)
+        sample = next(samples, None)
+        if sample is None:
+            return
+        yield sample
 
 
 def _noncontiguous(entry: Any, sample: Any) -> Arguments:

@@ -45,11 +45,7 @@ def shard(number: int) -> list[Any]:
 # overlap, and what only the kernel looks at.
 NOT_AT_THE_CALL = {
     "bernoulli",
-    "complex",
     "histogramdd",
-    "index_select",
-    "masked_select",
-    "multinomial",
     "take",
 }
 

@@ -12,7 +12,6 @@
 #include <ATen/ops/max.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/scatter_reduce.h>
-#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
@@ -104,19 +103,6 @@ at::Tensor oneHot(const at::Tensor& self, int64_t classes, const at::Tensor& on,
   const at::Tensor numbers = at::arange(classes, at::kLong).reshape(shape);
   return at::where(at::eq(self.to(at::kLong).unsqueeze(axis), numbers), on.flatten()[0],
                    off.flatten()[0]);
-}
-
-void giveBags(const at::Tensor& out, const at::Tensor& bags, const at::Tensor& offsets) {
-  if (out.numel() == 0) {
-    return;
-  }
-  if (bags.numel() > 0) {
-    out.copy_(bags);
-    return;
-  }
-  const at::Tensor places = at::arange(out.numel(), offsets.options());
-  out.copy_(at::searchsorted(offsets.contiguous(), places, /*out_int32=*/false, /*right=*/true));
-  out.sub_(1);
 }
 
 at::Tensor repeatEach(const at::Tensor& self, const at::Tensor& repeats, int64_t dim,

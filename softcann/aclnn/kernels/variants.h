@@ -31,10 +31,6 @@ void gatherInto(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::
 at::Tensor oneHot(const at::Tensor& self, int64_t classes, const at::Tensor& on,
                   const at::Tensor& off, int64_t axis);
 
-// The bag of each index of embedding_bag. A caller that needs none gives no room for them, and ATen
-// leaves them out where its own backward function needs none.
-void giveBags(const at::Tensor& out, const at::Tensor& bags, const at::Tensor& offsets);
-
 at::Tensor repeatEach(const at::Tensor& self, const at::Tensor& repeats, int64_t dim,
                       int64_t output_size);
 void repeatInterleaveGrad(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& repeats,

@@ -35,6 +35,30 @@ WRONG: dict[str, Call] = {
     "more than there is": lambda d: ones(d, 2).topk(9),
     "a negative size": lambda d: torch.eye(-1, device=d),
     "a step of the wrong sign": lambda d: torch.arange(0, 5, -1, device=d),
+    "a step of nothing": lambda d: torch.arange(0, 5, 0, device=d),
+    "complex numbers of another precision": lambda d: torch.complex(
+        ones(d, 3), ones(d, 3), out=ones(d, 3, dtype=torch.complex128)
+    ),
+    "an out that is read": lambda d: (
+        lambda x: torch.masked_select(x, x.isfinite(), out=x)
+    )(ones(d, 3)),
+    "an out of one element": lambda d: torch.nonzero(
+        ones(d, 3), out=ones(d, 1, 1, dtype=torch.int64).expand(3, 1)
+    ),
+    "an out of another dtype": lambda d: torch.narrow_copy(
+        ones(d, 3), 0, 1, 2, out=ones(d, 2, dtype=torch.int64)
+    ),
+    "eigenvalues that are real": lambda d: torch.linalg.eigvals(ones(d, 2, 2), out=ones(d, 2)),
+    "indices that are no numbers": lambda d: nn.functional.embedding_bag(
+        ones(d, 3), ones(d, 2, 2), ones(d, 1)
+    ),
+    "weights for a mean": lambda d: nn.functional.embedding_bag(
+        ones(d, 3, dtype=torch.int64), ones(d, 2, 2), ones(d, 1, dtype=torch.int64) * 0,
+        mode="mean", per_sample_weights=ones(d, 3)
+    ),
+    "a product of other sizes": lambda d: torch._scaled_mm(
+        *[ones(d, 2, 3).to(torch.float8_e4m3fn)] * 2, *[ones(d)] * 2
+    ),
     "a negative deviation": lambda d: ones(d, 3).normal_(0, -1),
     "too many samples": lambda d: torch.multinomial(ones(d, 3), 5),
     "a matrix without an inverse": lambda d: torch.linalg.inv(torch.zeros(3, 3, device=d)),

@@ -161,3 +161,48 @@ def test_an_empty_index_beside_another_selects_nothing(dtype: torch.dtype) -> No
     x[first, none] = 9
     x[none] = 9
     assert 9 not in x.tolist()[0]
+
+
+def test_forms_with_given_tensors_take_no_detour() -> None:
+    before = torch.npu.fallback_counts()
+    matrix, out = torch.randn(2, 3, 3), torch.empty(0, dtype=torch.complex64, device="npu")
+    assert torch.linalg.eigvals(matrix.npu(), out=out) is out
+    torch.testing.assert_close(out.cpu(), torch.linalg.eigvals(matrix))
+    part = torch.empty(0, device="npu")
+    torch.narrow_copy(matrix.npu().mT, 1, 1, 2, out=part)
+    assert_no_fallback(before)
+    torch.testing.assert_close(part.cpu(), matrix.mT[:, 1:])
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (0, 3, 3)])
+def test_eigenvectors_stand_in_columns_as_fake_tensors_say(shape: tuple[int, ...]) -> None:
+    matrix = torch.randn(shape)
+    values, vectors = torch.linalg.eig(matrix.npu())
+    assert vectors.stride() == torch.linalg.eig(matrix).eigenvectors.stride()
+    torch.testing.assert_close((matrix.npu() + 0j) @ vectors, vectors * values.unsqueeze(-2))
+
+
+def test_scaled_products_of_any_layout() -> None:
+    a, b = (torch.randn(4, 4).to(torch.float8_e4m3fn) for _ in range(2))
+    one = torch.ones(())
+    expected = torch._scaled_mm(a.t(), b, one, one, out_dtype=torch.bfloat16)
+    actual = torch._scaled_mm(a.npu().t(), b.npu(), one.npu(), one.npu(), out_dtype=torch.bfloat16)
+    torch.testing.assert_close(actual.cpu(), expected)
+
+
+@pytest.mark.parametrize("dim", [None, (), 0, (0, 1)])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_nansum_takes_no_dimension_for_all_of_them(dim: object, keepdim: bool) -> None:
+    x = torch.tensor([[1.0, float("nan")], [2.0, 4.0]])
+    expected = torch.nansum(x, dim=dim, keepdim=keepdim)
+    torch.testing.assert_close(torch.nansum(x.npu(), dim=dim, keepdim=keepdim).cpu(), expected)
+
+
+@pytest.mark.parametrize("output_size", [None, 6])
+def test_each_element_is_repeated_as_often_as_a_tensor_says(output_size: int | None) -> None:
+    x, repeats = torch.randn(4, 2), torch.tensor([3, 0, 2, 1])
+    expected = torch.repeat_interleave(x, repeats, 0)
+    actual = torch.repeat_interleave(x.npu(), repeats.npu(), 0, output_size=output_size)
+    torch.testing.assert_close(actual.cpu(), expected)
+    twice = torch.repeat_interleave(x.npu(), 2, 0)
+    torch.testing.assert_close(twice.cpu(), x.repeat_interleave(2, 0))

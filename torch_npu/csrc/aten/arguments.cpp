@@ -117,7 +117,7 @@ void resizeLike(at::Tensor& out, const at::Tensor& tensor) { resizeTo(out, tenso
 
 int64_t arangeLength(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
                      const at::Tensor& out) {
-  TORCH_CHECK_VALUE(step.toDouble() != 0, "step must be nonzero");
+  TORCH_CHECK(step.toDouble() != 0, "step must be nonzero");
   if (out.scalar_type() == at::kLong) {
     // Exact where doubles are not: integers beyond 2^53.
     const int64_t by = step.to<int64_t>();

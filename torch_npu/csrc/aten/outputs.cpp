@@ -109,6 +109,9 @@ at::Tensor reducedLoss(const at::Tensor& self, int64_t reduction) {
 at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
   TORCH_CHECK_INDEX(index.dim() <= 1,
                     "index_select(): Index is supposed to be a vector, but got dim: ", index.dim());
+  TORCH_CHECK(self.dim() > 0 || index.numel() == 1,
+              "index_select(): Index to scalar can have only 1 value, got ", index.numel(),
+              " value(s)");
   const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
   at::DimVector sizes(self.sizes().begin(), self.sizes().end());
   if (!sizes.empty()) {
