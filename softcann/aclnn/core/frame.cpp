@@ -1,6 +1,7 @@
 #include "aclnn/core/frame.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/ops/clone.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -83,6 +84,16 @@ const at::Tensor& Frame::find(const TensorDesc& desc) const {
     }
   }
   TORCH_INTERNAL_ASSERT(false, "no tensor was lent for this descriptor");
+}
+
+void Frame::restoreStrides(const TensorDesc& desc) const {
+  const at::Tensor& tensor = find(desc);
+  if (mode_ != Mode::kCompute || tensor.strides() == desc.strides()) {
+    return;
+  }
+  const at::Tensor values = tensor.clone();
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(desc.sizes(), desc.strides(), desc.offset);
+  tensor.copy_(values);
 }
 
 Frame& computeFrame() {

@@ -33,6 +33,9 @@ class Frame {
   at::Tensor& lendWritten(const TensorDesc& desc);
   // The tensor that was lent for this very descriptor.
   const at::Tensor& find(const TensorDesc& desc) const;
+  // After the kernel: some of ATen's give an output the strides that suit them. The values go where
+  // the caller's strides say.
+  void restoreStrides(const TensorDesc& desc) const;
 
  private:
   struct Slot {

@@ -49,6 +49,16 @@ struct ExecutorOf final : aclOpExecutor {
     // Braces evaluate left to right, so that written tensors find the inputs they alias.
     std::tuple<Lent<Kinds>...> lent{Kinds::lend(std::get<I>(self.arguments), frame)...};
     self.kernel(std::forward<Lent<Kinds>>(std::get<I>(lent))...);
+    (restoreStrides<Kinds>(std::get<I>(self.arguments), frame), ...);
+  }
+
+  template <class Kind>
+  static void restoreStrides(const typename Kind::Stored& stored, Frame& frame) {
+    if constexpr (std::is_same_v<Kind, WrittenTensor>) {
+      frame.restoreStrides(stored);
+    } else if constexpr (std::is_same_v<Kind, OptionalWrittenTensor>) {
+      if (stored) frame.restoreStrides(*stored);
+    }
   }
 
   template <size_t... I>
