@@ -337,6 +337,7 @@ def registration(
             (a.name for a in function.arguments if a.type == "Generator?"), "std::nullopt"
         ),
         "before": entry.before,
+        "before_out": entry.before_out if function.variant == "out" else "",
         # PyTorch's meta functions have checked these arguments already.
         "launch": "launchChecked"
         if function.structured or (inferred is not None and function.variant == "functional")

@@ -41,6 +41,9 @@ An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that nam
     the function that a result goes through before it is returned, such as a transposition;
 ``before``
     C++ statements before the call, such as the check or the resizing of an ``out``;
+``before_out``
+    C++ statements that an out form begins with, before its outputs are resized: the checks of
+    ``out`` that PyTorch makes in the kernel;
 ``variants``
     which of functional, inplace and out to register (default: all that ATen does not compose of
     other operators and that no entry names itself).
@@ -161,6 +164,7 @@ class AtenEntry:
     variants: tuple[str, ...] | None
     random: str | None
     before: str
+    before_out: str = ""
     custom: bool = False
     backward: tuple[tuple[str, str], ...] = ()
     returns: tuple[str, ...] | None = None
@@ -199,7 +203,8 @@ _SIGNATURE = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
 _PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
 PREFIXES = ("aclnn", "acl", "softcann")
 _ROW_KEYS = {*PREFIXES, "aten", "npu", "kernel", "check", "include", "limits"}
-_ENTRY_KEYS = {"op", "args", "outputs", "results", "host_scalar", "variants", "random", "before"}
+_ENTRY_KEYS = {"op", "args", "outputs", "results", "host_scalar", "variants", "random"}
+_ENTRY_KEYS |= {"before", "before_out"}
 _CUSTOM_KEYS = {"op", "args", "outputs", "random", "before", "backward", "returns", "meta"}
 _CUSTOM_KEYS |= {"refuse", "ignore"}
 _VARIANTS = ("functional", "inplace", "out")
@@ -257,6 +262,7 @@ def _parse_entry(
         variants=variants,
         random=None if random is None else str(random),
         before=str(entry.get("before", "")).strip().rstrip(";"),
+        before_out=str(entry.get("before_out", "")).strip().rstrip(";"),
         custom=custom,
         backward=tuple((str(k), str(v)) for k, v in entry.get("backward", {}).items()),
         returns=tuple(map(str, entry["returns"])) if "returns" in entry else None,

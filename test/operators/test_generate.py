@@ -101,14 +101,30 @@ def test_random_operators_pass_seed_and_offset_of_their_generator(tmp_path):
 
 def test_outputs_that_no_row_describes_are_inferred_by_the_operators_meta_function(tmp_path):
     text = backend(make(tmp_path, "- softcann: _cdist_forward"))
-    assert "inferred = at::_cdist_forward(infer(x1), infer(x2), p, compute_mode);" in text
-    assert "auto out = infer.output(inferred);" in text
+    assert "return at::_cdist_forward(infer(x1), infer(x2), p, compute_mode);" in text
+    assert "auto out = inference.output(inferred);" in text
+
+
+def test_the_check_of_an_out_argument_comes_first_and_in_the_out_form_alone(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - softcann: _cdist_forward
+              before_out: checkApart(out, {&x1})
+            """,
+        )
+    )
+    begin = "at::Tensor & out) {\n  checkApart(out, {&x1});"
+    assert text.count("checkApart") == text.count(begin) <= 1
+    addbmm = backend(make(tmp_path, "- {softcann: addbmm, before_out: check(out)}"))
+    assert addbmm.count("at::Tensor & out) {\n  check(out);") == addbmm.count("check(out)") == 1
 
 
 def test_the_forms_that_aten_does_not_compose_are_registered_with_the_functional_one(tmp_path):
     text = backend(make(tmp_path, "- softcann: addbmm"))
-    assert "infer.checkInplace(self, inferred);" in text
-    assert "infer.resize(out, inferred);" in text
+    assert "inference.checkInplace(self, inferred);" in text
+    assert "inference.resize(out, inferred);" in text
     for name in ("addbmm", "addbmm_", "addbmm.out"):
         assert f'm.impl("{name}"' in text
     assert 'm.impl("vdot.out"' not in backend(make(tmp_path, "- softcann: vdot"))

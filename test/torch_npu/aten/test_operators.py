@@ -206,3 +206,40 @@ def test_each_element_is_repeated_as_often_as_a_tensor_says(output_size: int | N
     torch.testing.assert_close(actual.cpu(), expected)
     twice = torch.repeat_interleave(x.npu(), 2, 0)
     torch.testing.assert_close(twice.cpu(), x.repeat_interleave(2, 0))
+
+
+def test_a_number_is_looked_up_in_a_tensor() -> None:
+    tensor = torch.tensor([1.0, 2.0]).npu()
+    before = torch.npu.fallback_counts()
+    found = torch.isin(2.0, tensor)
+    assert (found.shape, found.dtype) == ((), torch.bool)
+    assert found.item()
+    assert not torch.isin(3, tensor).item()
+    assert_no_fallback(before)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: torch.take(x, torch.zeros(2, dtype=torch.int64, device=x.device), out=out),
+        lambda x, out: torch.masked_select(x, x > 0, out=out),
+        lambda x, out: torch.bernoulli(x, out=out),
+        lambda x, out: torch.addbmm(x, x.view(1, 4, 1), x.view(1, 1, 4), out=out.expand(4, 4)),
+    ],
+)
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_an_out_that_overlaps_itself_is_refused_at_the_call(call, device: str) -> None:
+    x = torch.rand(4, device=device)
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        call(x, torch.zeros(1, device=device).expand(4))
+    if device == "npu":
+        torch.npu.synchronize()
+
+
+def test_what_a_meta_function_refuses_is_asked_of_the_cpu() -> None:
+    """PyTorch's meta functions are stricter than its kernels, or raise errors of Python's own."""
+    x = torch.rand(3)
+    with pytest.raises(RuntimeError, match="must have at least 2 dimensions"):
+        torch.cholesky(x.npu())
+    loss = torch.ops.aten.huber_loss(x.npu(), x.npu() + 1, -1, 1.0)  # no such reduction: none
+    torch.testing.assert_close(loss.cpu(), torch.ops.aten.huber_loss(x, x + 1, -1, 1.0))

@@ -3,6 +3,7 @@
 #include <ATen/AccumulateType.h>
 #include <ATen/Dispatch.h>
 #include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/min.h>
@@ -111,6 +112,7 @@ c10::List<std::optional<at::Tensor>> onDevice(const c10::List<std::optional<at::
 void resizeTo(at::Tensor& out, at::IntArrayRef sizes) {
   checkWritable(out);
   at::native::resize_output(out, sizes);
+  at::assert_no_internal_overlap(out);
 }
 
 void resizeLike(at::Tensor& out, const at::Tensor& tensor) { resizeTo(out, tensor.sizes()); }
@@ -358,6 +360,54 @@ void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement)
   TORCH_CHECK(self.size(-1) <= kMaxCategories, "number of categories cannot exceed 2^24");
   TORCH_CHECK(replacement || samples <= self.size(-1),
               "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+}
+
+void checkBinomial(const at::Tensor& count, const at::Tensor& prob) {
+  for (const auto& [name, tensor] : {std::pair("count", &count), std::pair("prob", &prob)}) {
+    TORCH_CHECK_VALUE(at::isFloatingType(tensor->scalar_type()),
+                      "binomial only supports floating-point dtypes for ", name,
+                      ", got: ", tensor->scalar_type());
+  }
+}
+
+void checkIntegralOut(const char* name, const at::Tensor& out) {
+  TORCH_CHECK(out.scalar_type() == at::kLong, name,
+              " expects Long tensor out, got: ", out.scalar_type());
+}
+
+void checkHistogramdd(const at::Tensor& self, size_t bins) {
+  TORCH_CHECK(self.dim() >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions");
+  TORCH_CHECK(
+      static_cast<int64_t>(bins) == self.size(-1),
+      "histogramdd: The size of bins must be equal to the innermost dimension of the input.");
+}
+
+void checkComplexOut(const at::Tensor& out, const at::Tensor& real, const at::Tensor& imag) {
+  const at::ScalarType type = real.scalar_type();
+  TORCH_CHECK(type == at::kHalf || type == at::kFloat || type == at::kDouble,
+              "Expected both inputs to be Half, Float or Double tensors but got ", type, " and ",
+              imag.scalar_type());
+  TORCH_CHECK(type == imag.scalar_type(), "Expected object of scalar type ", type,
+              " but got scalar type ", imag.scalar_type(), " for second argument");
+  TORCH_CHECK(out.scalar_type() == c10::toComplexType(type), "Expected object of scalar type ",
+              c10::toComplexType(type), " but got scalar type ", out.scalar_type(),
+              " for argument 'out'");
+}
+
+void checkFloating(const char* kernel, const at::Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(tensor.scalar_type()), '"', kernel,
+                              "\" not implemented for '", tensor.scalar_type(), "'");
+}
+
+void checkLapack(const char* kernel, const at::Tensor& tensor) {
+  const at::ScalarType type = c10::toRealValueType(tensor.scalar_type());
+  TORCH_CHECK_NOT_IMPLEMENTED(type == at::kFloat || type == at::kDouble, '"', kernel,
+                              "\" not implemented for '", tensor.scalar_type(), "'");
+}
+
+void checkApart(const at::Tensor& out, std::initializer_list<const at::Tensor*> inputs) {
+  at::assert_no_internal_overlap(out);
+  for (const at::Tensor* input : inputs) at::assert_no_overlap(out, *input);
 }
 
 }  // namespace torch_npu

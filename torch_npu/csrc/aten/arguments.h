@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -86,5 +87,15 @@ void checkCauchy(const at::Tensor& self, double sigma);
 void checkLogNormal(const at::Tensor& self, double std);
 void checkProbability(double p);
 void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement);
+void checkBinomial(const at::Tensor& count, const at::Tensor& prob);
+void checkIntegralOut(const char* name, const at::Tensor& out);
+void checkHistogramdd(const at::Tensor& self, size_t bins);
+void checkComplexOut(const at::Tensor& out, const at::Tensor& real, const at::Tensor& imag);
+// Dtypes that the kernel has no code for, where phase one may not try it: "kernel" is PyTorch's
+// name for it.
+void checkFloating(const char* kernel, const at::Tensor& tensor);
+void checkLapack(const char* kernel, const at::Tensor& tensor);
+// Refuses an output that shares memory with itself or with one of these.
+void checkApart(const at::Tensor& out, std::initializer_list<const at::Tensor*> inputs);
 
 }  // namespace torch_npu

@@ -1,15 +1,10 @@
 // Operators that ATen counts as composite, although their code looks a kernel up in a table per
-// device type, which has no entry for a backend from outside. Here they call the operator whose
-// npu kernel, or host fallback, does the work. And out forms that may not overlap their inputs.
-#include <ATen/MemoryOverlap.h>
+// device type, which has no entry for a backend from outside, or whose meta function does not tell
+// the result's size. Here they call the operator whose npu kernel, or host fallback, does the work.
 #include <ATen/ops/conj_physical.h>
-#include <ATen/ops/masked_select.h>
+#include <ATen/ops/isin.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <torch/library.h>
-
-#include "torch_npu/csrc/aten/arguments.h"
-#include "torch_npu/csrc/aten/launch.h"
-#include "torch_npu/csrc/aten/outputs.h"
-#include "torch_npu/csrc/aten/resized_output.h"
 
 namespace torch_npu {
 namespace {
@@ -18,34 +13,27 @@ at::Tensor& conjPhysicalInplace(at::Tensor& self) {
   return self.is_complex() ? at::conj_physical_out(self, self) : self;
 }
 
-void checkNoOverlap(const at::Tensor& out, at::TensorList inputs) {
-  at::assert_no_internal_overlap(out);
-  for (const at::Tensor& input : inputs) {
-    at::assert_no_overlap(out, input);
-  }
+at::Tensor onDeviceOf(const at::Tensor& tensor, const at::Scalar& scalar) {
+  return at::scalar_tensor(scalar, tensor.options().dtype(scalar.type()));
 }
 
-at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                           at::Tensor& out) {
-  static AclnnFunction aclnn_index_select("aclnnIndexSelect");
-  checkNoOverlap(out, {self, index});
-  resizeLike(out, shapes::indexSelected(self, dim, index));
-  launch(aclnn_index_select, self, dim, index, out);
-  return out;
+at::Tensor isinScalar(const at::Scalar& element, const at::Tensor& test_elements,
+                      bool assume_unique, bool invert) {
+  return at::isin(onDeviceOf(test_elements, element), test_elements, assume_unique, invert);
 }
 
-at::Tensor& maskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
-  checkNoOverlap(out, {self, mask});
-  storeResult(out, at::masked_select(self, mask));
-  return out;
+at::Tensor& isinScalarOut(const at::Scalar& element, const at::Tensor& test_elements,
+                          bool assume_unique, bool invert, at::Tensor& out) {
+  return at::isin_out(out, onDeviceOf(test_elements, element), test_elements, assume_unique,
+                      invert);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("conj_physical_", TORCH_FN(conjPhysicalInplace));
-  m.impl("index_select.out", TORCH_FN(indexSelectOut));
-  m.impl("masked_select.out", TORCH_FN(maskedSelectOut));
+  m.impl("isin.Scalar_Tensor", TORCH_FN(isinScalar));
+  m.impl("isin.Scalar_Tensor_out", TORCH_FN(isinScalarOut));
 }
 
 }  // namespace torch_npu

@@ -1,6 +1,7 @@
 #include "torch_npu/csrc/aten/inference.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 
 #include "torch_npu/csrc/aten/structured.h"
@@ -24,15 +25,22 @@ at::Tensor MetaInference::operator()(const at::Tensor& tensor) {
   return meta;
 }
 
-std::optional<at::Tensor> MetaInference::operator()(const std::optional<at::Tensor>& tensor) {
+at::Tensor HostArguments::operator()(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.device().is_cpu()) {
+    return tensor;
+  }
+  return tensor.cpu();
+}
+
+std::optional<at::Tensor> ArgumentCopies::operator()(const std::optional<at::Tensor>& tensor) {
   return tensor ? std::optional<at::Tensor>((*this)(*tensor)) : std::nullopt;
 }
 
-std::vector<at::Tensor> MetaInference::operator()(at::TensorList tensors) {
+std::vector<at::Tensor> ArgumentCopies::operator()(at::TensorList tensors) {
   return (*this)(at::ITensorListRef(tensors));
 }
 
-std::vector<at::Tensor> MetaInference::operator()(const at::ITensorListRef& tensors) {
+std::vector<at::Tensor> ArgumentCopies::operator()(const at::ITensorListRef& tensors) {
   std::vector<at::Tensor> result;
   result.reserve(tensors.size());
   for (const at::Tensor& tensor : tensors) {
@@ -41,7 +49,7 @@ std::vector<at::Tensor> MetaInference::operator()(const at::ITensorListRef& tens
   return result;
 }
 
-c10::List<std::optional<at::Tensor>> MetaInference::operator()(
+c10::List<std::optional<at::Tensor>> ArgumentCopies::operator()(
     const c10::List<std::optional<at::Tensor>>& tensors) {
   c10::List<std::optional<at::Tensor>> result;
   result.reserve(tensors.size());
@@ -66,6 +74,7 @@ void MetaInference::resize(const at::Tensor& out, const at::Tensor& result) cons
   if (at::native::resize_output(out, result.sizes())) {
     out.unsafeGetTensorImpl()->set_sizes_and_strides(result.sizes(), result.strides());
   }
+  at::assert_no_internal_overlap(out);
 }
 
 void MetaInference::checkInplace(const at::Tensor& self, const at::Tensor& result) const {

@@ -2,11 +2,14 @@
 // them: the generated code calls the operator on meta tensors and makes npu tensors of the results'
 // form.
 //
-//   MetaInference infer;
-//   const auto inferred = at::vdot(infer(self), infer(other));
-//   at::Tensor out = infer.output(inferred);
+//   MetaInference inference;
+//   const auto inferred = inferOutputs(
+//       inference, [&](ArgumentCopies& infer) { return at::vdot(infer(self), infer(other)); });
+//   at::Tensor out = inference.output(inferred);
 //
-// Many of these functions are Python code, which torch registers when it is imported.
+// Many of these functions are Python code, which torch registers when it is imported. What they
+// refuse is asked again of the CPU's kernel, whose word counts: it raises PyTorch's own error, or
+// it accepts the call.
 #pragma once
 
 #include <ATen/core/IListRef.h>
@@ -14,20 +17,37 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
+#include <exception>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace torch_npu {
 
-class MetaInference {
+// An operator's arguments as tensors of another device.
+class ArgumentCopies {
  public:
-  // The argument as a meta tensor: sizes, strides, dtype and lazy bits.
-  at::Tensor operator()(const at::Tensor& tensor);
+  virtual ~ArgumentCopies() = default;
+  virtual at::Tensor operator()(const at::Tensor& tensor) = 0;
   std::optional<at::Tensor> operator()(const std::optional<at::Tensor>& tensor);
   std::vector<at::Tensor> operator()(at::TensorList tensors);
   std::vector<at::Tensor> operator()(const at::ITensorListRef& tensors);
   c10::List<std::optional<at::Tensor>> operator()(
       const c10::List<std::optional<at::Tensor>>& tensors);
+};
+
+// With their values, on the CPU. Waits for the device.
+class HostArguments final : public ArgumentCopies {
+ public:
+  using ArgumentCopies::operator();
+  at::Tensor operator()(const at::Tensor& tensor) override;
+};
+
+class MetaInference final : public ArgumentCopies {
+ public:
+  using ArgumentCopies::operator();
+  // The argument as a meta tensor: sizes, strides, dtype and lazy bits.
+  at::Tensor operator()(const at::Tensor& tensor) override;
 
   // A new npu tensor of the result's form; undefined if the result is.
   at::Tensor output(const at::Tensor& result) const;
@@ -40,5 +60,17 @@ class MetaInference {
   at::AutoDispatchBelowADInplaceOrView below_autograd_;
   std::optional<at::Device> device_;
 };
+
+// What `function` gives for meta tensors or, if it throws, for the arguments on the CPU.
+template <class Function>
+auto inferOutputs(MetaInference& inference, const Function& function)
+    -> decltype(function(std::declval<ArgumentCopies&>())) {
+  try {
+    return function(inference);
+  } catch (const std::exception&) {
+  }
+  HostArguments arguments;
+  return function(arguments);
+}
 
 }  // namespace torch_npu

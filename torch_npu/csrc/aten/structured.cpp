@@ -1,5 +1,6 @@
 #include "torch_npu/csrc/aten/structured.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
@@ -45,6 +46,7 @@ void resizeOut(const at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef str
   TORCH_CHECK(out.device().is_privateuseone(), "Expected out tensor to have device npu, but got ",
               out.device(), " instead");
   const bool resized = at::native::resize_output(out, sizes);
+  at::assert_no_internal_overlap(out);
   if (!resized) {
     return;
   }
