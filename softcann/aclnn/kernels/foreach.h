@@ -10,10 +10,14 @@
 
 namespace softcann::aclnn {
 
-// Copies each tensor of `from` to its output; an output that is the input itself is left alone.
-inline void copyEach(const std::vector<at::Tensor>& from, const std::vector<at::Tensor>& out) {
+inline void checkLengths(const std::vector<at::Tensor>& from, const std::vector<at::Tensor>& out) {
   TORCH_CHECK(from.size() == out.size(), "the lists have ", from.size(), " and ", out.size(),
               " tensors");
+}
+
+// Copies each tensor of `from` to its output; an output that is the input itself is left alone.
+inline void copyEach(const std::vector<at::Tensor>& from, const std::vector<at::Tensor>& out) {
+  checkLengths(from, out);
   for (size_t i = 0; i < from.size(); ++i) {
     if (from[i].data_ptr() != out[i].data_ptr() || from[i].scalar_type() != out[i].scalar_type()) {
       out[i].copy_(from[i]);
@@ -22,6 +26,7 @@ inline void copyEach(const std::vector<at::Tensor>& from, const std::vector<at::
 }
 
 inline void absEach(const std::vector<at::Tensor>& from, std::vector<at::Tensor>& out) {
+  checkLengths(from, out);
   for (size_t i = 0; i < from.size(); ++i) {
     at::abs_out(out[i], from[i]);
   }
@@ -29,6 +34,7 @@ inline void absEach(const std::vector<at::Tensor>& from, std::vector<at::Tensor>
 
 inline void normEach(const std::vector<at::Tensor>& from, const at::Scalar& ord,
                      std::vector<at::Tensor>& out) {
+  checkLengths(from, out);
   for (size_t i = 0; i < from.size(); ++i) {
     at::linalg_vector_norm_out(out[i], from[i], ord, at::OptionalIntArrayRef{}, false,
                                out[i].scalar_type());
@@ -37,6 +43,7 @@ inline void normEach(const std::vector<at::Tensor>& from, const at::Scalar& ord,
 
 inline void powEach(const at::Scalar& base, const std::vector<at::Tensor>& exponents,
                     std::vector<at::Tensor>& out) {
+  checkLengths(exponents, out);
   for (size_t i = 0; i < exponents.size(); ++i) {
     at::pow_out(out[i], base, exponents[i]);
   }

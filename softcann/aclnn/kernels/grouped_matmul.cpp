@@ -41,11 +41,17 @@ std::vector<Group> groupsOf(const at::Tensor& list, int64_t list_type, int64_t t
 }
 
 // The part of an option that belongs to a group: its own tensor, or its row of a stacked one.
+const at::Tensor& partAt(at::TensorList list, int64_t index) {
+  TORCH_CHECK(index < static_cast<int64_t>(list.size()), "group ", index,
+              " needs a tensor of its own, but a list has ", list.size());
+  return list[static_cast<size_t>(index)];
+}
+
 at::Tensor partOf(at::TensorList list, int64_t index, bool stacked) {
   if (list.empty()) {
     return {};
   }
-  return stacked ? list[0].select(0, index) : list[static_cast<size_t>(index)];
+  return stacked ? list[0].select(0, index) : partAt(list, index);
 }
 
 at::Tensor activated(const at::Tensor& y, int64_t activation) {
@@ -137,7 +143,7 @@ void byRows(const GroupedMatmul& call, std::vector<at::Tensor>& out) {
       scale = call.token_scale[0].narrow(0, group.first, group.size);
     }
     at::Tensor into =
-        one_out ? out[0].narrow(0, group.first, group.size) : out[static_cast<size_t>(group.index)];
+        one_out ? out[0].narrow(0, group.first, group.size) : partAt(out, group.index);
     storeRounded(product(call, x.narrow(0, group.first, group.size), group.index, stacked, scale),
                  into);
   }
@@ -163,8 +169,9 @@ void oneByOne(const GroupedMatmul& call, std::vector<at::Tensor>& out) {
   const bool stacked = call.weight.size() == 1 && call.weight[0].dim() == 3;
   int64_t first = 0;
   for (size_t i = 0; i < call.x.size(); ++i) {
-    const at::Tensor scale = call.token_scale.empty() ? at::Tensor() : call.token_scale[i];
-    const at::Tensor result = product(call, call.x[i], static_cast<int64_t>(i), stacked, scale);
+    const auto index = static_cast<int64_t>(i);
+    const at::Tensor scale = partOf(call.token_scale, index, /*stacked=*/false);
+    const at::Tensor result = product(call, call.x[i], index, stacked, scale);
     at::Tensor into =
         out.size() == call.x.size() ? out[i] : out[0].narrow(0, first, result.size(0));
     storeRounded(result, into);
@@ -175,6 +182,8 @@ void oneByOne(const GroupedMatmul& call, std::vector<at::Tensor>& out) {
 }  // namespace
 
 void groupedMatmul(const GroupedMatmul& call, std::vector<at::Tensor> out) {
+  TORCH_CHECK(!call.weight.empty() && !out.empty(), "expected a weight and an output, but got ",
+              call.weight.size(), " and ", out.size());
   if (call.group_type == -1 || !call.groups.has_value() || call.x.size() > 1) {
     oneByOne(call, out);
   } else if (call.group_type == 0) {

@@ -1,5 +1,6 @@
 #include "aclnn/kernels/quantization.h"
 
+#include <ATen/WrapDimUtils.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/zeros.h>
@@ -55,8 +56,10 @@ at::Tensor along(const at::Tensor& vector, const at::Tensor& x, int64_t axis) {
   if (vector.dim() != 1 || vector.numel() == 1) {
     return vector;
   }
+  TORCH_CHECK(x.dim() > 0, "expected a scalar for a tensor without dimensions, but got ",
+              vector.numel(), " elements");
   std::vector<int64_t> sizes(static_cast<size_t>(x.dim()), 1);
-  sizes[static_cast<size_t>(axis < 0 ? axis + x.dim() : axis)] = vector.numel();
+  sizes[static_cast<size_t>(at::maybe_wrap_dim(axis, x.dim()))] = vector.numel();
   return vector.view(sizes);
 }
 

@@ -18,6 +18,8 @@ at::Tensor exact(const at::Tensor& tensor) {
 
 // A vector of channels, broadcast against the input.
 at::Tensor perChannel(const at::Tensor& vector, const at::Tensor& input) {
+  TORCH_CHECK(input.dim() >= 2, "expected an input with channels as its second dimension, but got ",
+              input.sizes());
   std::vector<int64_t> sizes(static_cast<size_t>(input.dim()), 1);
   sizes[1] = vector.numel();
   return vector.view(sizes);

@@ -88,6 +88,7 @@ void scatterRows(at::Tensor& var, const at::Tensor& indices, const at::Tensor& u
 }
 
 void gatherInto(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+  TORCH_CHECK(self.dim() > 0, "expected a tensor with dimensions to take rows from");
   dim = at::maybe_wrap_dim(dim, self.dim());
   std::vector<int64_t> shape = self.sizes().vec();
   shape.erase(shape.begin() + dim);
@@ -207,6 +208,8 @@ void preluBackward(const at::Tensor& grad, const at::Tensor& self, const at::Ten
     if (dim != 1 || weight.numel() == 1) summed.push_back(dim);
   }
   if (weight.numel() > 1) {
+    TORCH_CHECK(self.dim() >= 2, "expected an input with channels for ", weight.numel(),
+                " slopes, but got ", self.sizes());
     std::vector<int64_t> shape(static_cast<size_t>(self.dim()), 1);
     shape[1] = weight.numel();
     slopes = weight.reshape(shape);

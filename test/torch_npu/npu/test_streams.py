@@ -239,6 +239,7 @@ def test_external_event_stays_set_until_it_is_reset() -> None:
         stream.wait_event(event)
     stream.synchronize()
     event.reset(stream)
+    stream.synchronize()  # another stream's record must not come before it
     event.wait(stream)
     assert not stream.query()
     event.record(torch.Stream(device="npu"))
@@ -267,7 +268,7 @@ def test_work_that_waits_for_an_external_event_outlives_it() -> None:
     event.record()
     address = event.npu_event
     del event
-    stream.synchronize()
+    npu.synchronize()
     assert value.tolist() == [1] * 4
     again = npu.ExternalEvent()
     again.record()
