@@ -138,10 +138,12 @@ def argument(kind: str, text: str) -> object:
     if base == "Scalar" and is_list:
         numbers = text.strip("{}").split(",")
         return _list("aclCreateScalarList", [_scalar(number) for number in numbers])
-    if base == "Scalar" or (not is_list and "?" in kind and base in ("int", "double", "float", "bool")):
-        return _scalar(text)  # a number that may be missing is a scalar too
+    if base == "Scalar":
+        return _scalar(text)
     if is_list:
         return _array(base, text)
+    if kind in ("int?", "double?", "bool?"):  # a number that may be missing is a scalar
+        return _scalar(text)
     if base == "dtype":
         return ctypes.c_int(ACL_DTYPES[text])
     if base == "str":
