@@ -13,7 +13,7 @@ import softcann
 
 PRINT_ENVIRONMENT = "import os; print('\\n'.join(f'{k}={v}' for k, v in os.environ.items()))"
 # Set by shells themselves.
-SHELL_VARIABLES = {"_", "SHLVL", "PWD", "OLDPWD"}
+SHELL_VARIABLES = {"PS1", "_", "SHLVL", "PWD", "OLDPWD"}
 
 
 def clean_environment(**more: str) -> dict[str, str]:
