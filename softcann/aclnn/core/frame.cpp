@@ -87,8 +87,11 @@ const at::Tensor& Frame::find(const TensorDesc& desc) const {
 }
 
 void Frame::restoreStrides(const TensorDesc& desc) const {
+  if (mode_ != Mode::kCompute) {
+    return;
+  }
   const at::Tensor& tensor = find(desc);
-  if (mode_ != Mode::kCompute || tensor.strides() == desc.strides()) {
+  if (tensor.strides() == desc.strides()) {
     return;
   }
   const at::Tensor values = tensor.clone();

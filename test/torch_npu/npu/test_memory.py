@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 from pathlib import Path
 
@@ -24,11 +23,7 @@ _QUANTITIES = (
 
 
 @pytest.fixture(autouse=True)
-def _clean() -> None:
-    npu.init()
-    gc.collect()
-    npu.synchronize()
-    npu.empty_cache()
+def _clean(empty_allocator: None) -> None:
     npu.reset_peak_memory_stats()
 
 

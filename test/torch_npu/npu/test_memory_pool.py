@@ -12,12 +12,7 @@ npu = torch.npu
 _SIZE = 3 << 20  # more than the allocator calls small, so that it gets a segment of its own
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> None:
-    npu.init()
-    gc.collect()
-    npu.synchronize()
-    npu.empty_cache()
+pytestmark = pytest.mark.usefixtures("empty_allocator")
 
 
 def _tensor(size: int = _SIZE) -> torch.Tensor:

@@ -327,9 +327,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttenti
 
 // --- version 3: lengths, the seed and the offset are tensors ---------------------------------
 
-// Lengths on the device are waited for.
-std::optional<std::vector<int64_t>> hostLengths(const OptionalTensor& lengths) {
-  if (!given(lengths)) {
+// Lengths on the device are waited for; a call without values needs none.
+std::optional<std::vector<int64_t>> hostLengths(const Tensor& query,
+                                                const OptionalTensor& lengths) {
+  if (onMeta(query) || !given(lengths)) {
     return std::nullopt;
   }
   TORCH_CHECK(!lengths->is_meta(), kOperator,
@@ -364,8 +365,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionV3(
     int64_t sparse_mode, bool /*gen_mask_parallel*/, bool /*sync*/, std::string_view softmax_layout,
     const OptionalTensor& sink) {
   refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  const auto query_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_qlen);
-  const auto key_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_kvlen);
+  const auto query_ends = hostLengths(query, actual_seq_qlen);
+  const auto key_ends = hostLengths(query, actual_seq_kvlen);
   const Call call{query,
                   key,
                   value,
@@ -408,8 +409,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionGradV3(
     const OptionalTensor& actual_seq_kvlen, int64_t sparse_mode, bool /*gen_mask_parallel*/,
     bool /*sync*/, std::string_view softmax_layout, const OptionalTensor& sink) {
   refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  const auto query_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_qlen);
-  const auto key_ends = onMeta(query) ? std::nullopt : hostLengths(actual_seq_kvlen);
+  const auto query_ends = hostLengths(query, actual_seq_qlen);
+  const auto key_ends = hostLengths(query, actual_seq_kvlen);
   const Call call{query,
                   key,
                   value,
