@@ -143,6 +143,7 @@ def every(entry: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Argum
 
 class Mover:
     """Copies trees of CPU values to a device: strides, overlaps and lazy conjugation included.
+    Tensors of another device, which some wrong arguments have on purpose, stay where they are.
 
     A tensor that occurs twice stays one tensor, and `cpu` given as a device becomes the device.
     """
@@ -153,6 +154,8 @@ class Mover:
 
     def __call__(self, leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor):
+            if leaf.device.type != "cpu":
+                return leaf
             if id(leaf) not in self._moved:
                 self._moved[id(leaf)] = (leaf, copy_to(leaf, self.device))
             return self._moved[id(leaf)][1]

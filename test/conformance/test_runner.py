@@ -102,6 +102,11 @@ def test_a_tensor_given_twice_stays_one() -> None:
     assert arguments.on("meta").kwargs == {"device": "meta"}
 
 
+def test_a_tensor_on_a_device_of_its_own_stays_there() -> None:
+    other = torch.ones(2, device="meta")
+    assert samples.Arguments((torch.ones(2), other), {}).on("cpu").args[1] is other
+
+
 def test_an_expectation_covers_failures_but_no_crash() -> None:
     line = report.Expectation("a*", "forward", "*", "known")
     assert report.unexpected([record()], [line]) == []
