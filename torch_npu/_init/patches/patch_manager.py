@@ -105,6 +105,10 @@ class PatchManager:
 
 def apply_all() -> None:
     """Registers the patches of this package and applies them."""
-    from torch_npu._init.patches import multiprocessing, storage  # noqa: F401 (register on import)
+    from torch_npu._init.patches import (  # noqa: F401 (register on import)
+        multiprocessing,
+        parallel,
+        storage,
+    )
 
     PatchManager.apply_all()

@@ -19,6 +19,7 @@ def test_the_list_of_patches_is_this() -> None:
     assert PatchManager.list() == [
         ("multiprocessing", "storage_sharing_methods", True),
         ("multiprocessing", "reductions", True),
+        ("npu", "copies_between_devices", True),
         ("npu", "storage_is_shared", True),
     ]
 
