@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from torch_npu._init.core import lazy_names
 from torch_npu._init.core.import_hooks import when_imported
-from torch_npu._init.registry import dynamo
+from torch_npu._init.registry import dynamo, inductor
 
 
 def load() -> None:
     """Prepares the optional features; imports none of the modules that they extend."""
     when_imported("torch._dynamo.device_interface", dynamo.register_device_interface)
+    when_imported("torch._inductor.codegen.common", inductor.register_refusal)
     lazy_names.refuse_missing_modules()

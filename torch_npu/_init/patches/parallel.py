@@ -58,7 +58,9 @@ def _broadcast_coalesced(
             f"broadcast_coalesced: tensors[{index}] is on {tensor.device}, expected "
             f"{_npu(devices[0])}, the first of the devices",
         )
-    return [[tensor.to(_npu(device), non_blocking=True) for tensor in tensors] for device in devices]
+    return [
+        [tensor.to(_npu(device), non_blocking=True) for tensor in tensors] for device in devices
+    ]
 
 
 def _scatter(
@@ -104,7 +106,9 @@ def _gather(tensors: Sequence[Tensor], dim: int, destination: int | None = None)
     if destination == -1:
         device = torch.device("cpu")
     else:
-        device = _npu(torch.npu.current_device() if destination is None else destination)
+        device = _npu(
+            torch.accelerator.current_device_index() if destination is None else destination
+        )
     return torch.cat([tensor.to(device) for tensor in tensors], dim)
 
 
@@ -122,8 +126,8 @@ def _gather_out(tensors: Sequence[Tensor], out: Tensor, dim: int) -> Tensor:
 
 def _npu(index: int) -> torch.device:
     _check(
-        0 <= index < torch.npu.device_count(),
-        f"device {index}: there are {torch.npu.device_count()} npu devices",
+        0 <= index < torch.accelerator.device_count(),
+        f"device {index}: there are {torch.accelerator.device_count()} npu devices",
     )
     return torch.device("npu", index)
 
@@ -138,9 +142,7 @@ def _each(streams: Streams, count: int) -> Sequence[torch.Stream | None]:
 def _on(stream: torch.Stream | None, device: int) -> contextlib.AbstractContextManager[Any]:
     if stream is None:
         return contextlib.nullcontext()
-    _check(
-        stream.device == _npu(device), f"the stream for npu:{device} belongs to {stream.device}"
-    )
+    _check(stream.device == _npu(device), f"the stream for npu:{device} belongs to {stream.device}")
     return stream
 
 
