@@ -1,4 +1,4 @@
-"""What `torch.nn.parallel.comm`, and so `torch.nn.DataParallel`, moves tensors between devices with.
+"""How `torch.nn.parallel.comm`, and so `torch.nn.DataParallel`, moves tensors between devices.
 
 Missing functions: PyTorch calls these of `torch._C`, which only a build with CUDA has. Devices are
 indices of `npu` devices. Copies are asynchronous. Wrong arguments raise `RuntimeError`.

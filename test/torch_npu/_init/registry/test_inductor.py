@@ -19,7 +19,7 @@ def forget_compiled_code() -> Iterator[None]:
 
 def test_inductor_refuses_and_names_what_works() -> None:
     compiled = torch.compile(lambda x: x.sin() + 1)
-    with pytest.raises(InductorError, match="NotImplementedError.*npu.*backend='aot_eager'"):
+    with pytest.raises(InductorError, match=r"NotImplementedError.*npu.*backend='aot_eager'"):
         compiled(torch.ones(3, device="npu"))
 
 
