@@ -60,7 +60,7 @@ def test_idle():
         [*command, f"--rootdir={tmp_path}", str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=570,
         check=False,
     )
     assert "1 failed, 1 passed" in result.stdout, result.stdout + result.stderr

@@ -80,7 +80,7 @@ print(len(before))
         env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=570,
         check=False,
     )
     assert result.returncode == 0, result.stderr

@@ -14,7 +14,7 @@ from official import reach
 LEAST = 450
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3600)
 def test_functions_reached_from_python_equal_the_cpu() -> None:
     listed = reach.read_list(reach.REACHED)
     found = reach.report(reach.run(os.environ["SOFTNPU_OFFICIAL_PYTHON"], set(listed.values())))

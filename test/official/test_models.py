@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "test" / "torch_npu" / "nn" / "test_models_of_transformers.py"
 
 
-@pytest.mark.timeout(1300)
+@pytest.mark.timeout(3700)
 @pytest.mark.parametrize("queue", ["0", "1"])
 def test_models_train_and_generate_as_on_the_cpu(queue: str) -> None:
     command = [
@@ -35,7 +35,7 @@ def test_models_train_and_generate_as_on_the_cpu(queue: str) -> None:
         cwd=ROOT / "test",
         capture_output=True,
         text=True,
-        timeout=1200,
+        timeout=3600,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

@@ -45,7 +45,7 @@ def run_all(dtypes: str, queue: str) -> Path:
     return run(name, "--dtypes", dtypes, "--expected", expected, TASK_QUEUE_ENABLE=queue)
 
 
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("queue", ["0", "1"])
 def test_operators_equal_the_cpu(queue: str) -> None:
     rows = json.loads(run_all("nearest", queue).read_text())

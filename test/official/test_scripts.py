@@ -23,7 +23,7 @@ def official(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=170,
+        timeout=570,
         check=False,
     )
 

@@ -35,7 +35,7 @@ def run_python() -> RunPython:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=570,
             check=False,
         )
 

@@ -100,10 +100,12 @@ def test_an_event_can_be_recorded_again():
     event.record()
     event.synchronize()
     time.sleep(0.05)
+    before = time.perf_counter()
     event.record()
     end.record()
     end.synchronize()
-    assert event.elapsed_time(end) < 40
+    wall = (time.perf_counter() - before) * 1000
+    assert event.elapsed_time(end) <= wall
 
 
 def test_time_without_timing_is_refused():

@@ -41,7 +41,7 @@ def fork(before: str, children: list[str], after: str = "") -> tuple[list[int], 
         [sys.executable, "-c", PARENT.format(before=before, children=children, after=after)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=570,
     )
     assert result.returncode == 0, result.stderr
     return ast.literal_eval(result.stdout.splitlines()[-1]), result.stderr
@@ -145,6 +145,6 @@ def test_a_child_can_still_exit_normally():
         "sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
     )
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=570
     )
     assert result.returncode == 0, result.stderr

@@ -27,8 +27,8 @@ namespace softcann {
 namespace {
 
 constexpr uint64_t kMagic = 0x3163706963736f66;
-constexpr int kServerPatienceSeconds = 2;
-constexpr int kClientPatienceSeconds = 10;
+constexpr int kServerPatienceSeconds = 5;
+constexpr int kClientPatienceSeconds = 60;
 
 struct Request {
   uint64_t magic;

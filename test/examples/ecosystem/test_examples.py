@@ -36,7 +36,7 @@ def run_script(*command: str, out: Path) -> tuple[subprocess.CompletedProcess[st
     return done, json.loads(out.read_text()) if out.exists() else {}
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "script",
     ["accelerate_loop", "lightning_module", "peft_lora", "timm_resnet", "transformers_trainer"],

@@ -13,7 +13,11 @@
 #include <vector>
 
 #include "acl/acl.h"
+#include "runtime/core/stream.h"
 #include "runtime/core/task.h"
+
+// For a wait that must end before its limit: long enough for a machine that is busy otherwise.
+inline constexpr int32_t kPatienceMs = 100'000;
 
 inline std::string recentMessage() {
   const char* text = aclGetRecentErrMsg();
@@ -108,6 +112,17 @@ class Gate {
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
+
+// Holds the stream up until its tasks are aborted, and no longer.
+inline void holdUpUntilAborted(aclrtStream stream) {
+  std::atomic<bool> reached{false};
+  ASSERT_OK(enqueueTask(stream, [stream, &reached] {
+    reached.store(true);
+    while (!softcann::Stream::fromHandle(stream)->isAborting()) std::this_thread::yield();
+    return ACL_SUCCESS;
+  }));
+  while (!reached.load()) std::this_thread::yield();
+}
 
 inline aclError enqueueFailure(aclrtStream stream, const std::string& text) {
   return enqueueTask(stream, [text] {

@@ -101,7 +101,6 @@ class SecondProcess {
     ::kill(pid_, SIGKILL);
     waitpid(std::exchange(pid_, -1), nullptr, 0);
   }
-  void stop() { ::kill(pid_, SIGSTOP); }
 
  private:
   pid_t pid_ = -1;

@@ -55,9 +55,9 @@ TEST_F(CallbackTest, NonBlockingCallbackLetsTheStreamGoOn) {
   const auto self = static_cast<uint64_t>(pthread_self());
   ASSERT_OK(aclrtSubscribeReport(self, stream));
   ASSERT_OK(aclrtLaunchCallback(append, &log, ACL_CALLBACK_NO_BLOCK, stream));
-  EXPECT_OK(aclrtSynchronizeStreamWithTimeout(stream, 10000));
+  EXPECT_OK(aclrtSynchronizeStreamWithTimeout(stream, kPatienceMs));
   EXPECT_TRUE(log.empty());
-  EXPECT_OK(aclrtProcessReport(1000));
+  EXPECT_OK(aclrtProcessReport(kPatienceMs));
   EXPECT_EQ(log, (std::vector<int>{1}));
   EXPECT_FAILS(aclrtProcessReport(10), ACL_ERROR_RT_REPORT_TIMEOUT, "timeout");
   EXPECT_OK(aclrtUnSubscribeReport(self, stream));

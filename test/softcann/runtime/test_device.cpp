@@ -56,20 +56,13 @@ TEST_F(DeviceTest, TaskAbortEmptiesAllStreams) {
   ASSERT_OK(aclrtSetDevice(5));
   aclrtStream stream = nullptr;
   ASSERT_OK(aclrtCreateStream(&stream));
-  Gate gate;
-  gate.holdUp(stream);
-  gate.awaitReached();
+  holdUpUntilAborted(stream);
   bool ran = false;
   ASSERT_OK(enqueueTask(stream, [&] {
     ran = true;
     return ACL_SUCCESS;
   }));
-  std::thread opener([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    gate.open();
-  });
-  EXPECT_OK(aclrtDeviceTaskAbort(5, 1000));
-  opener.join();
+  EXPECT_OK(aclrtDeviceTaskAbort(5, kPatienceMs));
   EXPECT_FALSE(ran);
   EXPECT_OK(aclrtDestroyStream(stream));
   EXPECT_OK(aclrtResetDevice(5));

@@ -264,10 +264,7 @@ TEST(IpcMemoryDeathTest, AForkedChildDoesNotKeepTheSocketOpen) {
     void* pointer = allocate(kSize, 7);
     channel.send(exportAll(pointer, kSize));
     const pid_t child = fork();
-    if (child == 0) {
-      for (;;) pause();
-    }
-    channel.send(child);
+    if (child == 0) channel.send(getpid());  // it has begun
     for (;;) pause();
   });
   startRuntime();

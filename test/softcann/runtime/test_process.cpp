@@ -179,7 +179,7 @@ TEST(ProcessDeathTest, AForkedChildIsRefusedAndTheParentGoesOn) {
         aclrtMemset(pointer, 32 << 20, 5, 32 << 20);
         const pid_t child = fork();
         if (child == 0) {
-          alarm(20);
+          alarm(100);
           void* other = nullptr;
           const bool right =
               aclrtMalloc(&other, 1, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_ERROR_UNINITIALIZE &&
@@ -207,7 +207,7 @@ TEST(ProcessDeathTest, AChildForkedBeforeInitialisationMayInitialise) {
       {
         const pid_t child = fork();
         if (child == 0) {
-          alarm(20);
+          alarm(100);
           aclrtStream stream = startWorking();
           std::exit(aclrtSynchronizeStream(stream) == ACL_SUCCESS ? 0 : 1);
         }

@@ -49,11 +49,11 @@ pid_t startHolder(int device, size_t bytes) {
     if (write(ready[1], right ? "1" : "0", 1) != 1) _exit(1);
     for (;;) pause();
   }
-  char answer = '0';
-  if (read(ready[0], &answer, 1) != 1 || answer != '1') return -1;
-  close(ready[0]);
   close(ready[1]);
-  return child;
+  char answer = '0';
+  const bool right = read(ready[0], &answer, 1) == 1 && answer == '1';
+  close(ready[0]);
+  return right ? child : -1;
 }
 
 void stopHolder(pid_t holder) {

@@ -79,7 +79,7 @@ TEST_F(StreamTest, SynchronizeTimesOutAndCanBeRepeated) {
   EXPECT_FAILS(aclrtSynchronizeStreamWithTimeout(stream, 0), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
                "timeout");
   gate.open();
-  EXPECT_OK(aclrtSynchronizeStreamWithTimeout(stream, 10000));
+  EXPECT_OK(aclrtSynchronizeStreamWithTimeout(stream, kPatienceMs));
 }
 
 TEST_F(StreamTest, QueryTellsWhetherWorkIsLeft) {
@@ -162,9 +162,7 @@ TEST_F(StreamTest, FailureLeavesOtherStreamsAlone) {
 }
 
 TEST_F(StreamTest, AbortDropsWhatHasNotStarted) {
-  Gate gate;
-  gate.holdUp(stream);
-  gate.awaitReached();
+  holdUpUntilAborted(stream);
   std::atomic<int> released{0};
   std::atomic<int> ran{0};
   for (int i = 0; i < 10; ++i) {
@@ -176,12 +174,7 @@ TEST_F(StreamTest, AbortDropsWhatHasNotStarted) {
         },
         &released));
   }
-  std::thread opener([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    gate.open();
-  });
   EXPECT_OK(aclrtStreamAbort(stream));
-  opener.join();
   EXPECT_EQ(ran.load(), 0);
   EXPECT_EQ(released.load(), 10);
 }
@@ -212,17 +205,10 @@ TEST_F(StreamTest, DestroyRunsWhatIsLeftAndForceDropsIt) {
   EXPECT_EQ(ran.load(), 100);
 
   ASSERT_OK(aclrtCreateStream(&stream));
-  Gate gate;
-  gate.holdUp(stream);
-  gate.awaitReached();
+  holdUpUntilAborted(stream);
   ran = 0;
   for (int i = 0; i < 100; ++i) ASSERT_OK(enqueueTask(stream, count));
-  std::thread opener([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    gate.open();
-  });
   EXPECT_OK(aclrtDestroyStreamForce(stream));
-  opener.join();
   EXPECT_EQ(ran.load(), 0);
   stream = nullptr;
 }

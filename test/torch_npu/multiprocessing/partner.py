@@ -33,7 +33,7 @@ class Partner:
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         self._calls.put((function, arguments))
-        failure, result = self._answers.get(timeout=120)
+        failure, result = self._answers.get(timeout=570)
         if failure is not None:
             raise failure
         return result
@@ -46,7 +46,7 @@ class Partner:
     def end(self) -> None:
         if self.process.is_alive():
             self._calls.put(None)
-            self.process.join(30)
+            self.process.join(100)
         if self.process.is_alive():
             self.kill()
 
@@ -148,13 +148,14 @@ def kept_references() -> int:
 
 def await_no_references() -> int:
     """How many references this process keeps once others have had time to release them."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while kept_references() and time.monotonic() < deadline:
         time.sleep(0.01)
     return kept_references()
 
 
 def send_and_end(queue: Any) -> None:
+    reductions.EXIT_PATIENCE_SECONDS = 600.0
     queue.put(torch.arange(10, device="npu"))
 
 
@@ -175,10 +176,12 @@ def event_handle() -> bytes:
     return kept["unopened"].ipc_handle()
 
 
-def record_event(seconds: float) -> None:
-    """Records the event behind work that takes at least so long."""
-    tensor = torch.ones(512, 512, device="npu")
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        tensor = tensor @ tensor
+def record_event_behind_gate() -> None:
+    """Records the event behind work that waits until `open_gate` is called."""
+    kept["gate"] = torch.npu.ExternalEvent()
+    kept["gate"].wait()
     kept["event"].record()
+
+
+def open_gate() -> None:
+    kept.pop("gate").record(torch.npu.Stream())

@@ -15,7 +15,7 @@ import torch
 
 transformers = pytest.importorskip("transformers", reason="`make test` installs transformers")
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1800)
 
 VOCABULARY, LENGTH = 64, 12
 

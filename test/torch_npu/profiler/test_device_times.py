@@ -68,10 +68,13 @@ def test_times_lie_between_the_call_and_the_wait(tmp_path: Path, read_trace) -> 
     steps = sorted((e for e in events if e["name"] == "step"), key=lambda event: event["ts"])
     ran = sorted((e for e in events if e["name"] == "aclnnMm"), key=lambda event: event["ts"])
     assert len(steps) == len(ran) == 5
-    for step, kernel in zip(steps, ran, strict=True):
-        # On an idle machine the clocks meet to some microseconds; a busy one takes a time slice.
-        assert step["ts"] - 50_000 < kernel["ts"]
-        assert kernel["ts"] + kernel["dur"] < step["ts"] + step["dur"] + 50_000
+    # On an idle machine the clocks meet to some microseconds. On a busy one they are apart by time
+    # slices, but all along the trace by as much: some shift puts every kernel into its step.
+    pairs = list(zip(steps, ran, strict=True))
+    least = max(step["ts"] - kernel["ts"] for step, kernel in pairs)
+    most = min(step["ts"] + step["dur"] - kernel["ts"] - kernel["dur"] for step, kernel in pairs)
+    assert least < most + 100
+    assert -10_000_000 < least < 10_000_000
 
 
 def test_streams_and_devices_have_rows_of_their_own(tmp_path: Path, read_trace) -> None:

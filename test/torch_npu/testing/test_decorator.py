@@ -99,7 +99,7 @@ def test_arguments_are_fed() -> None:
     "torch_npu.testing.decorator.gen_op_input",
     "torch_npu.testing.decorator.gen_ops_testcase",
 )
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_test_for_each_operator_dtype_and_format() -> None:
     named = {each.name: each for each in common_methods_invocations.op_db}
     seen = []

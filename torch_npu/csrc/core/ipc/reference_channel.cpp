@@ -26,7 +26,7 @@ namespace torch_npu::ipc {
 
 namespace {
 
-constexpr int kPatienceSeconds = 10;
+constexpr int kPatienceSeconds = 60;
 
 enum class Action : uint32_t { kClaim = 1, kRelease = 2 };
 struct Message {
@@ -132,7 +132,7 @@ class Owner {
 
   size_t kept() {
     std::lock_guard<std::mutex> guard(mutex_);
-    return kept_.size();
+    return kept_.size() + being_released_;
   }
 
  private:
@@ -148,6 +148,7 @@ class Owner {
   std::string name_;
   uint64_t next_number_ = 1;
   std::unordered_map<uint64_t, Kept> kept_;
+  size_t being_released_ = 0;
 };
 
 // Never destroyed: its thread runs until the process ends.
@@ -240,14 +241,18 @@ bool Owner::claim(uint64_t number) {
 }
 
 void Owner::release(uint64_t number, size_t claims) {
-  std::shared_ptr<void> memory;  // let go of outside the lock
-  std::lock_guard<std::mutex> guard(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   const auto found = kept_.find(number);
   if (found == kept_.end()) return;
   found->second.claims -= claims;
   if (found->second.claims > 0) return;
-  memory = std::move(found->second.memory);
+  std::shared_ptr<void> memory = std::move(found->second.memory);
   kept_.erase(found);
+  ++being_released_;
+  lock.unlock();  // letting go takes locks of its own
+  memory.reset();
+  lock.lock();
+  --being_released_;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ C10_EXPORT Reference keepForReceiver(std::shared_ptr<void> kept);
 
 // References that no receiver has claimed yet.
 C10_EXPORT size_t unclaimedReferences();
-// References that are kept.
+// References that are kept, or whose memory is being let go of.
 C10_EXPORT size_t keptReferences();
 
 // Receiver's side
