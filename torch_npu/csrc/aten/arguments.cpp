@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "torch_npu/csrc/aten/structured.h"
@@ -370,6 +371,16 @@ void checkBinomial(const at::Tensor& count, const at::Tensor& prob) {
   }
 }
 
+void checkWindow(const char* name, int64_t length, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Layout> layout) {
+  TORCH_CHECK(layout.value_or(at::kStrided) == at::kStrided, name,
+              " is not implemented for sparse types, got: ", *layout);
+  TORCH_CHECK(!dtype || at::isFloatingType(*dtype), name,
+              " expects floating point dtypes, got: ", *dtype);
+  TORCH_CHECK(length >= 0, name,
+              " requires non-negative window_length, got window_length=", length);
+}
+
 void checkIntegralOut(const char* name, const at::Tensor& out) {
   TORCH_CHECK(out.scalar_type() == at::kLong, name,
               " expects Long tensor out, got: ", out.scalar_type());
@@ -403,6 +414,42 @@ void checkLapack(const char* kernel, const at::Tensor& tensor) {
   const at::ScalarType type = c10::toRealValueType(tensor.scalar_type());
   TORCH_CHECK_NOT_IMPLEMENTED(type == at::kFloat || type == at::kDouble, '"', kernel,
                               "\" not implemented for '", tensor.scalar_type(), "'");
+}
+
+void checkQuantizedRange(int64_t quant_min, int64_t quant_max) {
+  TORCH_CHECK(quant_min <= quant_max,
+              "`quant_min` should be less than or equal to `quant_max`, got ", quant_min, " and ",
+              quant_max);
+}
+
+void checkChannelQuantization(const at::Tensor& self, const at::Tensor& scale,
+                              const at::Tensor& zero_point, int64_t axis, int64_t quant_min,
+                              int64_t quant_max) {
+  checkQuantizedRange(quant_min, quant_max);
+  TORCH_CHECK(scale.dim() == 1, "scale should be a 1-D tensor");
+  TORCH_CHECK(zero_point.dim() == 1, "zero point should be a 1-D tensor");
+  TORCH_CHECK(scale.numel() == zero_point.numel(),
+              "scale and zero-point need to have the same dimensions");
+  TORCH_CHECK_INDEX(axis < self.dim(), "Dimension out of range (expected to be in range of [0, ",
+                    self.dim() - 1, "], but got ", axis, ")");
+  TORCH_CHECK(axis >= 0, "`axis` must be between 0 and number of dimensions of input");
+  TORCH_CHECK(scale.numel() == self.size(axis),
+              "dimensions of scale and zero-point are not consistent with input tensor");
+}
+
+void sizeObserver(const at::Tensor& self, const at::Tensor& running_min,
+                  const at::Tensor& running_max, const at::Tensor& scale,
+                  const at::Tensor& zero_point, int64_t channel_axis, bool per_channel) {
+  if (!per_channel) return;
+  TORCH_CHECK(channel_axis < self.dim(),
+              "Error in fused_moving_avg_obs_fake_quant: ch_axis must be < self.dim()");
+  if (running_min.numel() != 0) return;
+  const int64_t channels = self.size(channel_axis);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  running_min.resize_({channels}).fill_(kInfinity);
+  running_max.resize_({channels}).fill_(-kInfinity);
+  scale.resize_({channels});
+  zero_point.resize_({channels});
 }
 
 void checkApart(const at::Tensor& out, std::initializer_list<const at::Tensor*> inputs) {

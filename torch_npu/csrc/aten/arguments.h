@@ -78,6 +78,8 @@ void checkMask(const at::Tensor& mask);
 void checkExpands(const at::Tensor& self, at::IntArrayRef sizes);
 void checkMaskedFill(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
 void checkMaskedFill(const at::Tensor& self, const at::Tensor& mask, const at::Scalar& value);
+void checkWindow(const char* name, int64_t length, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Layout> layout);
 void checkNormal(const at::Tensor& self, double std);
 void checkUniform(const at::Tensor& self, double from, double to);
 void checkRandom(const at::Tensor& self, int64_t from, std::optional<int64_t> to);
@@ -95,6 +97,15 @@ void checkComplexOut(const at::Tensor& out, const at::Tensor& real, const at::Te
 // name for it.
 void checkFloating(const char* kernel, const at::Tensor& tensor);
 void checkLapack(const char* kernel, const at::Tensor& tensor);
+// Of fake_quantize's: what of its arguments shapes and numbers tell.
+void checkQuantizedRange(int64_t quant_min, int64_t quant_max);
+void checkChannelQuantization(const at::Tensor& self, const at::Tensor& scale,
+                              const at::Tensor& zero_point, int64_t axis, int64_t quant_min,
+                              int64_t quant_max);
+// Gives the state of an observer of channels, where it has none yet, an element for each of them.
+void sizeObserver(const at::Tensor& self, const at::Tensor& running_min,
+                  const at::Tensor& running_max, const at::Tensor& scale,
+                  const at::Tensor& zero_point, int64_t channel_axis, bool per_channel);
 // Refuses an output that shares memory with itself or with one of these.
 void checkApart(const at::Tensor& out, std::initializer_list<const at::Tensor*> inputs);
 
