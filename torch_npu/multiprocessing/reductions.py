@@ -8,7 +8,6 @@ it, such as the device.
 from __future__ import annotations
 
 import multiprocessing.util
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -38,7 +37,6 @@ def share_storage(storage: torch.UntypedStorage) -> tuple[Any, ...]:
     there is no event to wait for, because this call waits for the current stream. Raises
     `RuntimeError` for a storage that is not on `npu`.
     """
-    _await_receivers_at_exit()
     return _C._npu_shareStorage(storage)
 
 
@@ -172,21 +170,6 @@ def reduce_storage(storage: torch.UntypedStorage) -> Reduced:
     return _torch_reduce_storage(storage)
 
 
-_exit_wait = threading.Lock()
-_exit_wait_registered_for: multiprocessing.util.Finalize | None = None
-
-
-def _await_receivers_at_exit() -> None:
-    """Has this process wait at its exit, after its queues have been written out."""
-    global _exit_wait_registered_for
-    with _exit_wait:
-        # A process that was started by fork has forgotten its parent's finalizers.
-        if _exit_wait_registered_for is None or not _exit_wait_registered_for.still_active():
-            _exit_wait_registered_for = multiprocessing.util.Finalize(
-                None, await_receivers, exitpriority=-100
-            )
-
-
 def await_receivers(patience: float | None = None) -> int:
     """Waits until every tensor that this process has sent was received; returns how many were not.
 
@@ -202,3 +185,16 @@ def await_receivers(patience: float | None = None) -> int:
             stacklevel=2,
         )
     return unclaimed
+
+
+def _await_receivers_at_exit(_: object = None) -> None:
+    """Has this process wait at its exit, after its queues have been written out.
+
+    Not only once it sends: a queue's thread may do so when the exit has begun.
+    """
+    multiprocessing.util.Finalize(None, await_receivers, exitpriority=-100)
+
+
+_await_receivers_at_exit()
+# A process that was started by fork has forgotten its parent's finalizers.
+multiprocessing.util.register_after_fork(await_receivers, _await_receivers_at_exit)

@@ -154,9 +154,20 @@ def await_no_references() -> int:
     return kept_references()
 
 
+class Late:
+    """Pickled as the tensor, by a queue's thread, when the process has begun to end."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+    def __reduce__(self) -> Any:
+        time.sleep(0.5)
+        return reductions.reduce_tensor(self.tensor)
+
+
 def send_and_end(queue: Any) -> None:
     reductions.EXIT_PATIENCE_SECONDS = 600.0
-    queue.put(torch.arange(10, device="npu"))
+    queue.put(Late(torch.arange(10, device="npu")))
 
 
 def wait_for_event(event: torch.npu.Event, tensor: torch.Tensor) -> float:
