@@ -6,7 +6,11 @@ declaration is checked while the test runs: a test that never calls what it clai
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -15,6 +19,12 @@ import pytest
 sys.path.append(str(Path(__file__).parent))
 
 from api.calls import CallTracer, claimed_names
+
+# All processes that use a device share its memory. Those that this one starts and nobody else,
+# such as another worker of the suite, shall count here.
+_registry = tempfile.mkdtemp(prefix="softcann-test-")
+os.environ["SOFTCANN_RUNTIME_DIR"] = _registry
+atexit.register(shutil.rmtree, _registry, ignore_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -243,7 +243,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
     SOFTCANN_TRY(currentContext(context));
     const DeviceMemory& memory = context->device()->memory();
     *total = memory.capacity();
-    *free = memory.capacity() - memory.used();
+    *free = memory.available();
     return ACL_SUCCESS;
   });
 }

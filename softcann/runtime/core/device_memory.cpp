@@ -1,7 +1,9 @@
 #include "runtime/core/device_memory.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "runtime/core/address_space.h"
@@ -19,6 +21,7 @@ namespace {
 constexpr size_t kAllocationAlignment = 512;
 constexpr size_t kChunkSize = size_t{8} << 20;
 constexpr size_t kLargestSmall = size_t{512} << 10;
+constexpr std::chrono::milliseconds kOthersValidFor(20);
 constexpr size_t kMostKeptBytes = size_t{512} << 20;
 
 // Of all devices of this process.
@@ -51,18 +54,53 @@ RangeAllocator& DeviceMemory::addresses() {
 
 // ---- Accounting ----------------------------------------------------------------------------
 
+size_t DeviceMemory::available() const noexcept {
+  const size_t taken = used() + memoryUseOfOthers(device_);
+  return capacity() - std::min(capacity(), taken);
+}
+
+void DeviceMemory::lookAtOthers() {
+  used_by_others_ = memoryUseOfOthers(device_);
+  others_looked_at_ = Clock::now();
+}
+
+size_t DeviceMemory::room() const noexcept {
+  const size_t taken = used() + used_by_others_;
+  return capacity() - std::min(capacity(), taken);
+}
+
+// Publishes what it takes before it looks at what others take, so that two processes never get
+// together more than there is. Far from the limit, what the others had a moment ago serves.
 aclError DeviceMemory::charge(size_t size) {
   const size_t in_use = used();
-  if (size > capacity() || in_use > capacity() - size) {
+  bool fits = size <= capacity() - std::min(capacity(), in_use);
+  if (fits) {
+    publishMemoryUse(device_, in_use + size);
+    const bool is_far = size + capacity() / 8 <= room();
+    if (!is_far || Clock::now() - others_looked_at_ > kOthersValidFor) lookAtOthers();
+    if (size > room()) {
+      // A request that another process is about to take back may be among them.
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      lookAtOthers();
+    }
+    fits = size <= room();
+  }
+  if (!fits) {
+    publishMemoryUse(device_, in_use);
+    const std::string others =
+        used_by_others_ == 0
+            ? ""
+            : ", where other processes have " + bytesText(used_by_others_) + " (see npu-smi info)";
     return fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
                 "device " + std::to_string(device_) + " is out of memory: " + bytesText(size) +
-                    " asked for, " + bytesText(capacity() - in_use) + " free of " +
-                    bytesText(capacity()) + " (SOFTCANN_DEVICE_MEMORY sets the size)");
+                    " asked for, " + bytesText(room()) + " free of " + bytesText(capacity()) +
+                    others + " (SOFTCANN_DEVICE_MEMORY sets the size)");
   }
   size_t available = 0;
   if (!platform()->overcommit && !hostHasRoom(size, promised.load(), &available)) {
     const bool dropped = dropKept() > 0;
     if (!dropped || !hostHasRoom(size, promised.load(), &available)) {
+      publishMemoryUse(device_, in_use);
       return fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
                   "device " + std::to_string(device_) + " has room for " + bytesText(size) +
                       ", but the machine (or this process's control group) has only " +
@@ -73,7 +111,6 @@ aclError DeviceMemory::charge(size_t size) {
   promised.fetch_add(size);
   used_.store(in_use + size);
   peak_.store(std::max(peak_.load(), in_use + size));
-  publishMemoryUse(device_, in_use + size);
   return ACL_SUCCESS;
 }
 

@@ -22,6 +22,7 @@
 #include "acl/acl_rt.h"
 #include "runtime/core/allocation_trace.h"
 #include "runtime/core/range_allocator.h"
+#include "runtime/core/wait.h"
 
 namespace softcann {
 
@@ -87,7 +88,10 @@ class DeviceMemory {
   bool covers(const void* pointer, size_t size);
 
   size_t capacity() const noexcept;
+  // By this process.
   size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  // Of the capacity, after what all processes of the user have taken of the device.
+  size_t available() const noexcept;
   size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
   // Frees everything, for the reset of the device.
@@ -114,6 +118,8 @@ class DeviceMemory {
 
   RangeAllocator& addresses();
   aclError charge(size_t size);
+  void lookAtOthers();
+  size_t room() const noexcept;
   void refund(size_t size) noexcept;
   Segment* openSegment(size_t size);
   void closeSegment(Segment* segment) noexcept;
@@ -134,6 +140,8 @@ class DeviceMemory {
   std::atomic<size_t> peak_{0};
 
   std::mutex mutex_;
+  size_t used_by_others_ = 0;  // when it was last looked at, which was at
+  Clock::time_point others_looked_at_{};
   std::unique_ptr<RangeAllocator> addresses_;
   std::map<uintptr_t, std::unique_ptr<Segment>> segments_;
   std::vector<Segment*> chunks_;

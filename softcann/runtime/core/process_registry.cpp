@@ -163,7 +163,19 @@ void publishMemoryUse(int device, size_t bytes) noexcept {
   Record* record = own().record.load(std::memory_order_relaxed);
   if (record == nullptr) return;
   const int physical = Device::all()[static_cast<size_t>(device)]->physicalId();
-  record->devices[physical].bytes.store(bytes, std::memory_order_relaxed);
+  record->devices[physical].bytes.store(bytes);
+}
+
+size_t memoryUseOfOthers(int device) noexcept {
+  size_t bytes = 0;
+  guarded([&] {
+    const int physical = Device::all()[static_cast<size_t>(device)]->physicalId();
+    for (const DeviceUse& use : listDeviceUse()) {
+      if (use.physical_device == physical && use.pid != getpid()) bytes += use.bytes;
+    }
+    return ACL_SUCCESS;
+  });
+  return bytes;
 }
 
 void withdrawProcess() noexcept {

@@ -127,6 +127,67 @@ TEST(ProcessRegistryDeathTest, NpuSmiShowsDevicesAndProcesses) {
   EXPECT_NE(outputOf(NPU_SMI " info -l").find("Total Count : 8"), std::string::npos);
 }
 
+TEST(ProcessRegistryDeathTest, WhatOthersHoldIsMissingUntilTheyEnd) {
+  RegistryFolder folder;
+  constexpr size_t kMiB = size_t{1} << 20;
+  setenv("SOFTCANN_DEVICE_MEMORY", "100M", 1);
+  const pid_t holder = startHolder(0, 60 * kMiB);
+  const pid_t elsewhere = startHolder(1, 80 * kMiB);
+  ASSERT_GT(holder, 0);
+  ASSERT_GT(elsewhere, 0);
+  EXPECT_OK(aclInit(nullptr));
+  EXPECT_OK(aclrtSetDevice(0));
+  size_t free = 0;
+  size_t total = 0;
+  void* pointer = nullptr;
+  EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total));
+  EXPECT_EQ(free, 40 * kMiB);
+  EXPECT_EQ(total, 100 * kMiB);
+  EXPECT_FAILS(aclrtMallocAlign32(&pointer, 41 * kMiB, ACL_MEM_MALLOC_HUGE_FIRST),
+               ACL_ERROR_RT_MEMORY_ALLOCATION, "other processes have 60");
+  EXPECT_OK(aclrtMallocAlign32(&pointer, 40 * kMiB, ACL_MEM_MALLOC_HUGE_FIRST));
+  EXPECT_OK(aclrtFree(pointer));
+  stopHolder(holder);
+  EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total));
+  EXPECT_EQ(free, total);
+  EXPECT_OK(aclrtMallocAlign32(&pointer, 100 * kMiB, ACL_MEM_MALLOC_HUGE_FIRST));
+  stopHolder(elsewhere);
+}
+
+// Of many that take as much as they get at the same time, none gets what another has.
+TEST(ProcessRegistryDeathTest, ProcessesTogetherNeverTakeMoreThanThereIs) {
+  RegistryFolder folder;
+  constexpr size_t kBlock = size_t{1} << 20;
+  constexpr int kBlocks = 40;
+  setenv("SOFTCANN_DEVICE_MEMORY", "40M", 1);
+  std::vector<pid_t> takers;
+  int counts[2];
+  ASSERT_EQ(pipe(counts), 0);
+  for (int i = 0; i < 4; ++i) {
+    takers.push_back(fork());
+    if (takers.back() != 0) continue;
+    if (aclInit(nullptr) != ACL_SUCCESS || aclrtSetDevice(0) != ACL_SUCCESS) _exit(1);
+    int count = 0;
+    for (void* pointer = nullptr;
+         aclrtMallocAlign32(&pointer, kBlock, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS;) {
+      ++count;
+    }
+    if (write(counts[1], &count, sizeof(count)) != sizeof(count)) _exit(1);
+    for (;;) pause();
+  }
+  close(counts[1]);
+  int total = 0;
+  for (size_t i = 0; i < takers.size(); ++i) {
+    int count = 0;
+    ASSERT_EQ(read(counts[0], &count, sizeof(count)), ssize_t{sizeof(count)});
+    total += count;
+  }
+  for (pid_t taker : takers) stopHolder(taker);
+  EXPECT_LE(total, kBlocks);
+  EXPECT_GT(total, kBlocks - 8);  // the last blocks may be refused to all who ask at once
+  close(counts[0]);
+}
+
 TEST(ProcessRegistryDeathTest, ProcessThatEndsTakesItsFileAlong) {
   EXPECT_EXIT(
       {
