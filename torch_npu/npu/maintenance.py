@@ -39,14 +39,14 @@ def get_sync_debug_mode() -> int:
 
 
 def set_op_timeout_ms(timeout: int) -> None:
-    """Limits the time of one operator, in milliseconds."""
-    setter = getattr(_C, "_npu_set_op_timeout_ms", None)
-    if setter is None:
-        raise _unavailable(
-            "torch.npu.set_op_timeout_ms()", "Limit the time of the whole program instead."
-        )
+    """Limits the time of each operator of this process, from now on, in milliseconds.
+
+    0 lifts the limit. An operator that takes longer fails, which the next synchronisation reports;
+    here only after it has ended, for the CPU's kernels cannot be interrupted. Raises
+    `OverflowError` for a negative number and `ValueError` for one of more than 32 bits.
+    """
     _lazy_init()
-    setter(timeout)
+    _C._npu_setOpTimeoutMs(timeout)
 
 
 def stress_detect(detect_type: str = "aic") -> NoReturn:

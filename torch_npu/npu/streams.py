@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
@@ -92,7 +92,24 @@ class ExternalStream(Stream):
         return super().__new__(cls, device=device, stream_ptr=stream_ptr, **kwargs)
 
 
-class Event(_C._NPUEventBase):
+class _Handle:
+    """What an event with a handle has in common, in front of the class of the extension module."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def npu_event(self) -> int: ...
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.npu_event)
+
+    def __repr__(self) -> str:
+        handle = f"{self.npu_event:#x}" if self.npu_event else "uninitialized"
+        return f"<torch.npu.{type(self).__name__} {handle}>"
+
+
+class Event(_Handle, _C._NPUEventBase):
     """A mark in a stream: to wait for, to ask about, and to measure time with.
 
     Args:
@@ -159,22 +176,14 @@ class Event(_C._NPUEventBase):
         """A handle by which another process can open the event, which needs `interprocess=True`."""
         return super().ipc_handle()
 
-    @property
-    def _as_parameter_(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self.npu_event)
 
-    def __repr__(self) -> str:
-        if self.npu_event:
-            return f"<torch.npu.Event {self.npu_event:#x}>"
-        return "<torch.npu.Event uninitialized>"
-
-
-class ExternalEvent(_C._NPUExternalEventBase):
+class ExternalEvent(_Handle, _C._NPUExternalEventBase):
     """A flag that streams set, wait for and clear; it may be waited for before it is recorded.
 
     Unlike an `Event`, whose wait covers the records made before it, a wait for this one lasts until
-    the flag is set, whenever that is: where nothing records, the stream waits for ever, and so does
-    the end of the process. The flag stays set until it is reset. The first use ties it to its
+    the flag is set, whenever that is: where nothing records, the stream waits for ever, and so do
+    those who wait for the stream until a signal, such as that of Ctrl-C, ends their wait. The flag
+    stays set until it is reset. The first use ties it to its
     stream's device; a stream of another raises `RuntimeError`.
     """
 
@@ -193,15 +202,6 @@ class ExternalEvent(_C._NPUExternalEventBase):
     def reset(self, stream: Stream | torch.Stream | None = None) -> None:
         """Clears the flag after the work that `stream`, the current one by default, has now."""
         super().reset(current_stream() if stream is None else stream)
-
-    @property
-    def _as_parameter_(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self.npu_event)
-
-    def __repr__(self) -> str:
-        if self.npu_event:
-            return f"<torch.npu.ExternalEvent {self.npu_event:#x}>"
-        return "<torch.npu.ExternalEvent uninitialized>"
 
 
 class StreamContext:

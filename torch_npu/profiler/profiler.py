@@ -148,7 +148,9 @@ class profile(torch.profiler.profile):
         """Adds the operators of the calling thread to the profile that the main thread records.
 
         That profile decides what is recorded of an operator: an option that it lacks has no effect
-        here, which a warning says. Raises `RuntimeError` if no profile is recording.
+        here, which a warning says. Raises `RuntimeError` if no profile is recording. PyTorch keeps
+        a callback of such a profile, on the CPU too: later profiles of the process show operators
+        several times.
         """
         _C._npu_enableProfilerInChildThread()
         asked = {

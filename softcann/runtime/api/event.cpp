@@ -25,6 +25,12 @@ aclError createEvent(const char* function, aclrtEvent* event, uint32_t flags) {
                       ": ACL_EVENT_IPC cannot be combined with other flags, here " +
                       std::to_string(flags & ~ACL_EVENT_IPC));
     }
+    if ((flags & ACL_EVENT_EXTERNAL) != 0 && flags != ACL_EVENT_EXTERNAL) {
+      return fail(ACL_ERROR_INVALID_PARAM,
+                  std::string(function) +
+                      ": ACL_EVENT_EXTERNAL cannot be combined with other flags, here " +
+                      std::to_string(flags & ~ACL_EVENT_EXTERNAL));
+    }
     constexpr uint32_t kKnown = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS |
                                 ACL_EVENT_TIME_LINE | ACL_EVENT_DEVICE_USE_ONLY |
                                 ACL_EVENT_EXTERNAL;

@@ -1,9 +1,11 @@
 #include "runtime/core/copy.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "runtime/core/device_memory.h"
 #include "runtime/core/host_memory.h"
@@ -86,14 +88,30 @@ bool writesDevice(aclrtMemcpyKind kind) noexcept {
 // A copy task, with the source's bytes behind it if they were staged.
 struct CopyTask {
   Copy copy;
+  // Of a copy that the caller waits for: it owns the task beside the stream, and whoever claims it
+  // first, the stream to copy or the caller to give up, has it.
+  bool waited = false;
+  std::atomic<int> owners{1};
+  std::atomic<bool> claimed{false};
+  std::atomic<bool> ended{false};
+
+  bool claim() noexcept { return !claimed.exchange(true); }
+  void awaitEnd() const noexcept {
+    while (!ended.load()) std::this_thread::yield();
+  }
   unsigned char* staged() noexcept { return reinterpret_cast<unsigned char*>(this + 1); }
 };
 
 aclError runCopyTask(void* payload) noexcept {
-  runCopy(static_cast<CopyTask*>(payload)->copy);
+  auto* task = static_cast<CopyTask*>(payload);
+  if (task->waited && !task->claim()) return ACL_SUCCESS;
+  runCopy(task->copy);
+  task->ended.store(true);
   return ACL_SUCCESS;
 }
-void releaseCopyTask(void* payload) noexcept { std::free(payload); }
+void releaseCopyTask(void* payload) noexcept {
+  if (static_cast<CopyTask*>(payload)->owners.fetch_sub(1) == 1) std::free(payload);
+}
 constexpr TaskType kCopyTask = {"aclrtMemcpyAsync", runCopyTask, releaseCopyTask};
 
 CopyTask* newCopyTask(const Copy& copy, size_t staged_bytes) {
@@ -173,11 +191,20 @@ aclError enqueueCopy(const Copy& copy, Stream* stream) {
   const bool pageable_dst = !writesDevice(copy.kind) && !isPinned(copy.dst, dst_size);
   const bool stage = pageable_src && copy.width * copy.height <= kLargestStaged;
   CopyTask* task = stage ? stageSource(copy) : newCopyTask(copy, 0);
-  const aclError code = stream->enqueue(&kCopyTask, task);
-  if (code != ACL_SUCCESS) return code;
-  const bool wait = pageable_dst || (pageable_src && !stage);
-  if (!wait || Stream::running() == stream) return ACL_SUCCESS;
-  return stream->synchronize(Deadline::never());
+  const bool wait = (pageable_dst || (pageable_src && !stage)) && Stream::running() != stream;
+  if (wait) {
+    task->waited = true;
+    task->owners.store(2);
+  }
+  aclError code = stream->enqueue(&kCopyTask, task);
+  if (!wait) return code;
+  if (code == ACL_SUCCESS) {
+    code = stream->synchronize(Deadline::never());
+    // Host memory belongs to the caller again on return, whatever ended the wait.
+    if (!task->claim()) task->awaitEnd();
+  }
+  releaseCopyTask(task);
+  return code;
 }
 
 aclError checkFill(const char* function, void* pointer, size_t room, size_t count) {

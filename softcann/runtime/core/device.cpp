@@ -4,7 +4,6 @@
 #include <string>
 
 #include "runtime/core/callback.h"
-#include "runtime/core/error_state.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/platform.h"
 #include "runtime/core/process_registry.h"
@@ -135,14 +134,20 @@ aclError Device::synchronize(Deadline deadline) noexcept {
     aclError first = ACL_SUCCESS;
     std::string messages;
     const std::vector<Stream*> streams = pinStreams();
+    // A failure is reported once, so none is taken before it is sure that this call reports it.
     for (Stream* stream : streams) {
       if (stream == Stream::running()) continue;
-      const aclError code = stream->synchronize(deadline);
-      if (code == ACL_SUCCESS) continue;
-      if (first == ACL_SUCCESS) first = code;
-      if (const char* text = takeErrorMessage()) {
-        messages += (messages.empty() ? "" : "\n") + std::string(text);
-      }
+      first = stream->awaitTasks(deadline);
+      if (first == ACL_SUCCESS) continue;
+      unpinStreams();
+      return first;
+    }
+    for (Stream* stream : streams) {
+      if (stream == Stream::running()) continue;
+      const StreamFailure failure = stream->takeFailure();
+      if (failure.code == ACL_SUCCESS) continue;
+      if (first == ACL_SUCCESS) first = failure.code;
+      messages += (messages.empty() ? "" : "\n") + failure.message;
     }
     unpinStreams();
     return first == ACL_SUCCESS ? first : fail(first, std::move(messages));

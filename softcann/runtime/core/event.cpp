@@ -1,5 +1,6 @@
 #include "runtime/core/event.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,17 @@ uint64_t nowNanoseconds() noexcept {
           .count());
 }
 
+// Two recordings never have the same time, in whichever streams they are.
+uint64_t nextTimestamp() noexcept {
+  static std::atomic<uint64_t> latest{0};
+  uint64_t before = latest.load(std::memory_order_relaxed);
+  uint64_t now = nowNanoseconds();
+  do {
+    now = std::max(now, before + 1);
+  } while (!latest.compare_exchange_weak(before, now, std::memory_order_relaxed));
+  return now;
+}
+
 // Whether `generation` comes at or before `reached`; generations wrap around.
 bool isReached(uint32_t generation, uint32_t reached) noexcept {
   return static_cast<int32_t>(reached - generation) >= 0;
@@ -50,7 +62,7 @@ struct EventTasks {
   static Payload* payloadOf(void* payload) noexcept { return static_cast<Payload*>(payload); }
 
   static aclError runRecord(void* payload) noexcept {
-    payloadOf(payload)->nanoseconds = nowNanoseconds();
+    payloadOf(payload)->nanoseconds = nextTimestamp();
     return ACL_SUCCESS;
   }
   // Also of a dropped recording: nobody may wait for it in vain.
@@ -68,6 +80,7 @@ struct EventTasks {
   static aclError runReset(void* payload) noexcept {
     Payload* task = payloadOf(payload);
     task->event->nanoseconds_.store(0);
+    if (task->event->isExternal()) task->event->state_->completed.store(0);
     return ACL_SUCCESS;
   }
   static void releaseReset(void* payload) noexcept {
@@ -79,12 +92,12 @@ struct EventTasks {
     Payload* task = payloadOf(payload);
     switch (task->event->waitFor(task->generation, Deadline::afterMilliseconds(task->timeout_ms),
                                  Stream::running())) {
-      case Event::Wait::kReached:
+      case WaitEnd::kReached:
         return ACL_SUCCESS;
-      case Event::Wait::kOrphaned:
+      case WaitEnd::kOrphaned:
         setTaskError(kOrphanText);
         return ACL_ERROR_RT_IPC_ERROR;
-      case Event::Wait::kTimedOut:
+      default:
         break;
     }
     setTaskError("the event was not complete after " + std::to_string(task->timeout_ms) + " ms");
@@ -96,6 +109,15 @@ struct EventTasks {
     delete payloadOf(payload);
   }
 
+  // A flag that is not set stays so where the recording was dropped.
+  static aclError runSet(void* payload) noexcept {
+    Payload* task = payloadOf(payload);
+    task->event->state_->completed.store(task->generation);
+    futexWake(task->event->state_->completed);
+    return ACL_SUCCESS;
+  }
+
+  static constexpr TaskType kSet = {"aclrtRecordEvent", runSet, releaseReset};
   static constexpr TaskType kRecord = {"aclrtRecordEvent", runRecord, releaseRecord,
                                        announceRecord};
   static constexpr TaskType kReset = {"aclrtResetEvent", runReset, releaseReset};
@@ -145,6 +167,10 @@ void Event::drop() noexcept {
 
 aclError Event::record(Stream* stream) {
   uint32_t generation = 0;
+  if (isExternal()) {
+    retain();
+    return stream->enqueue(&EventTasks::kSet, new EventTasks::Payload{this, awaited(), -1});
+  }
   if (shared_ == nullptr) {
     generation = state_->recorded.fetch_add(1) + 1;
   } else {
@@ -162,8 +188,11 @@ aclError Event::reset(Stream* stream) {
 }
 
 aclError Event::waitIn(Stream* stream, int32_t timeout_ms) {
-  const uint32_t generation = state_->recorded.load();
-  if (isReached(generation, state_->completed.load(std::memory_order_acquire))) return ACL_SUCCESS;
+  const uint32_t generation = awaited();
+  // The flag of an external event counts when the stream gets there.
+  if (!isExternal() && isReached(generation, state_->completed.load(std::memory_order_acquire))) {
+    return ACL_SUCCESS;
+  }
   retain();
   pending_waits_.fetch_add(1);
   return stream->enqueue(&EventTasks::kWait, new EventTasks::Payload{this, generation, timeout_ms});
@@ -181,28 +210,31 @@ void Event::complete(uint32_t generation, uint64_t nanoseconds) noexcept {
   if (moved && state_->sleepers.load() != 0) futexWake(state_->completed, INT_MAX, scope());
 }
 
-bool Event::isComplete() const noexcept {
-  return isReached(state_->recorded.load(), state_->completed.load());
-}
+bool Event::isComplete() const noexcept { return isReached(awaited(), state_->completed.load()); }
 
 bool Event::isOrphaned() const noexcept {
   return shared_ != nullptr && shared_->isOrphaned(state_->recorded.load());
 }
 
-Event::Wait Event::waitFor(uint32_t generation, Deadline deadline, const Stream* waiting) noexcept {
+WaitEnd Event::waitFor(uint32_t generation, Deadline deadline, const Stream* waiting) noexcept {
   const auto done = [&]() noexcept { return isReached(generation, state_->completed.load()); };
-  if (spinUntil(kEventSpin, done)) return Wait::kReached;
+  if (spinUntil(kEventSpin, done)) return WaitEnd::kReached;
   state_->sleepers.fetch_add(1);
-  Wait result = Wait::kReached;
+  WaitEnd result = WaitEnd::kReached;
+  WaitInterruption interruption;
   for (;;) {
     const uint32_t seen = state_->completed.load();
     if (isReached(generation, seen) || (waiting != nullptr && waiting->isAborting())) break;
     if (deadline.passed()) {
-      result = Wait::kTimedOut;
+      result = WaitEnd::kTimedOut;
+      break;
+    }
+    if (interruption.requested()) {
+      result = WaitEnd::kInterrupted;
       break;
     }
     if (shared_ != nullptr && shared_->isOrphaned(generation)) {
-      result = Wait::kOrphaned;
+      result = WaitEnd::kOrphaned;
       break;
     }
     futexWait(state_->completed, seen, deadline.left(kAbortCheck), scope());
@@ -212,12 +244,14 @@ Event::Wait Event::waitFor(uint32_t generation, Deadline deadline, const Stream*
 }
 
 aclError Event::synchronize(Deadline deadline) noexcept {
-  switch (waitFor(state_->recorded.load(), deadline, Stream::running())) {
-    case Wait::kReached:
+  switch (waitFor(awaited(), deadline, Stream::running())) {
+    case WaitEnd::kReached:
       return ACL_SUCCESS;
-    case Wait::kOrphaned:
+    case WaitEnd::kOrphaned:
       return fail(ACL_ERROR_RT_IPC_ERROR, kOrphanText);
-    case Wait::kTimedOut:
+    case WaitEnd::kInterrupted:
+      return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "the wait for the event was interrupted");
+    case WaitEnd::kTimedOut:
       break;
   }
   return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "the event was not complete within the timeout");

@@ -1,7 +1,9 @@
 // Event: a point in a stream. Recording captures what the stream has been given so far; waiting
 // and querying refer to the latest recording at the time of the call, and an event that was never
-// recorded is complete. An event with a SharedEvent has its recordings there, in common with other
-// processes, and keeps no time.
+// recorded is complete. An external event (ACL_EVENT_EXTERNAL) is a flag instead: complete from
+// when a recording ran until a reset ran, and waited for until it is, whenever that is; it keeps no
+// time. An event with a SharedEvent has its recordings there, in common with other processes, and
+// keeps no time.
 //
 // Events are recycled and never unmapped, as streams are; tasks in flight hold a reference.
 #pragma once
@@ -46,8 +48,10 @@ class Event {
   static constexpr uint32_t kMagic = 0x45564e54;
   friend struct EventTasks;
 
-  enum class Wait { kReached, kTimedOut, kOrphaned };
-  Wait waitFor(uint32_t generation, Deadline deadline, const Stream* waiting) noexcept;
+  bool isExternal() const noexcept { return flags_ == ACL_EVENT_EXTERNAL; }
+  // An external event's first recording, or the latest one.
+  uint32_t awaited() const noexcept { return isExternal() ? 1 : state_->recorded.load(); }
+  WaitEnd waitFor(uint32_t generation, Deadline deadline, const Stream* waiting) noexcept;
   void complete(uint32_t generation, uint64_t nanoseconds) noexcept;
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept;

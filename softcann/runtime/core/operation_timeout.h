@@ -6,6 +6,8 @@
 
 namespace softcann {
 
+// An operator whose kernel took longer than the limit fails, but only when it has ended: a kernel
+// of the CPU cannot be interrupted.
 struct OperationTimeouts {
   std::atomic<uint32_t> wait_seconds{0};          // 0: no limit
   std::atomic<uint64_t> execute_microseconds{0};  // 0: no limit

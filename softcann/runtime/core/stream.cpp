@@ -149,36 +149,49 @@ aclError Stream::enqueueSlow(const TaskType* type, void* payload) noexcept {
 
 // ---- Waiting -------------------------------------------------------------------------------
 
-bool Stream::waitCompleted(uint64_t count, Deadline deadline) noexcept {
+WaitEnd Stream::waitCompleted(uint64_t count, Deadline deadline, bool interruptible) noexcept {
   const auto done = [&]() noexcept { return completed_.load(std::memory_order_acquire) >= count; };
-  if (done()) return true;
+  if (done()) return WaitEnd::kReached;
   const Waiting waiting(waiting_);
-  if (spinUntil(kHostSpin, done)) return true;
+  if (spinUntil(kHostSpin, done)) return WaitEnd::kReached;
+  WaitInterruption interruption;
   for (;;) {
     const uint32_t seen = reached_.load(std::memory_order_acquire);
     uint64_t awaited = awaited_.load(std::memory_order_relaxed);
     while (awaited > count && !awaited_.compare_exchange_weak(awaited, count)) {
     }
-    if (completed_.load(std::memory_order_seq_cst) >= count) return true;
-    if (deadline.passed()) return false;
-    futexWait(reached_, seen, deadline.left(kLongSleep));
+    if (completed_.load(std::memory_order_seq_cst) >= count) return WaitEnd::kReached;
+    if (deadline.passed()) return WaitEnd::kTimedOut;
+    if (interruptible && interruption.requested()) return WaitEnd::kInterrupted;
+    const std::chrono::nanoseconds most = deadline.left(kLongSleep);
+    futexWait(reached_, seen, interruptible ? interruption.nap(most) : most);
   }
 }
 
 bool Stream::isIdle() noexcept {
   const uint64_t count = tail_.load(std::memory_order_relaxed);
   if (completed_.load(std::memory_order_acquire) >= count) return true;
-  return announcing_.load() >= count && waitCompleted(count, Deadline::never());
+  return announcing_.load() >= count &&
+         waitCompleted(count, Deadline::never()) == WaitEnd::kReached;
 }
 
-aclError Stream::synchronize(Deadline deadline) noexcept {
+aclError Stream::awaitTasks(Deadline deadline) noexcept {
   if (running() == this) {
     return fail(ACL_ERROR_RT_STREAM_CONTEXT, "a task cannot wait for the stream that runs it");
   }
-  if (!waitCompleted(tail_.load(std::memory_order_acquire), deadline)) {
-    return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
-                "the stream's tasks did not finish within the timeout");
+  switch (waitCompleted(tail_.load(std::memory_order_acquire), deadline, /*interruptible=*/true)) {
+    case WaitEnd::kReached:
+      return ACL_SUCCESS;
+    case WaitEnd::kInterrupted:
+      return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "the wait for the stream was interrupted");
+    default:
+      return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+                  "the stream's tasks did not finish within the timeout");
   }
+}
+
+aclError Stream::synchronize(Deadline deadline) noexcept {
+  if (const aclError code = awaitTasks(deadline); code != ACL_SUCCESS) return code;
   StreamFailure failure = takeFailure();
   return failure.code == ACL_SUCCESS ? ACL_SUCCESS : fail(failure.code, std::move(failure.message));
 }

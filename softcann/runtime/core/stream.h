@@ -42,6 +42,8 @@ class Stream {
   // Waits for all tasks enqueued so far. The code is ACL_ERROR_RT_STREAM_SYNC_TIMEOUT when the
   // deadline passes first, else that of the first failure since the last report.
   aclError synchronize(Deadline deadline) noexcept;
+  // The first half of synchronize(): leaves failures for takeFailure().
+  aclError awaitTasks(Deadline deadline) noexcept;
   // Never false to somebody who heard from the last task that it has run (TaskType::announce): the
   // worker is about to count it, and the call waits for that.
   bool isIdle() noexcept;
@@ -115,10 +117,12 @@ class Stream {
   void work() noexcept;
   bool waitForTask(Slot& slot, uint64_t position) noexcept;
   void runTask(const TaskType* type, void* payload) noexcept;
+  aclError runLimited(const TaskType* type, void* payload) noexcept;
   aclError runTraced(const TaskType* type, void* payload) noexcept;
   void recordFailure(const char* task, aclError code) noexcept;
   void finished(uint64_t count) noexcept;
-  bool waitCompleted(uint64_t count, Deadline deadline) noexcept;
+  // Without `interruptible`, only the deadline ends it before its time.
+  WaitEnd waitCompleted(uint64_t count, Deadline deadline, bool interruptible = false) noexcept;
 
   // Read by every producer.
   std::atomic<uint32_t> magic_{0};

@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/core/context.h"
 #include "runtime/core/device.h"
 #include "runtime/core/error_state.h"
+#include "runtime/core/operation_timeout.h"
 #include "runtime/core/stream.h"
 #include "runtime/core/worker_thread.h"
 
@@ -26,6 +28,11 @@ thread_local Stream* running_stream = nullptr;
 thread_local const char* running_task = nullptr;
 thread_local bool is_worker = false;
 
+// As opposed to copies, events and functions of the host.
+bool isOperator(const TaskType* type) noexcept {
+  return std::string_view(type->name).starts_with("aclnn");
+}
+
 }  // namespace
 
 Stream* Stream::running() noexcept { return running_stream; }
@@ -36,7 +43,7 @@ aclError Stream::runInCaller(const TaskType* type, void* payload) noexcept {
   std::lock_guard lock(inline_mutex_);
   Stream* const outer_stream = std::exchange(running_stream, this);
   const char* const outer_task = std::exchange(running_task, type->name);
-  const aclError code = runTraced(type, payload);
+  const aclError code = runLimited(type, payload);
   running_stream = outer_stream;
   running_task = outer_task;
   if (type->announce != nullptr) type->announce(payload);
@@ -126,9 +133,22 @@ bool Stream::waitForTask(Slot& slot, uint64_t position) noexcept {
 
 void Stream::runTask(const TaskType* type, void* payload) noexcept {
   running_task = type->name;
-  const aclError code = runTraced(type, payload);
+  const aclError code = runLimited(type, payload);
   running_task = nullptr;
   if (code != ACL_SUCCESS) recordFailure(type->name, code);
+}
+
+aclError Stream::runLimited(const TaskType* type, void* payload) noexcept {
+  const auto limit = std::chrono::microseconds(
+      operation_timeouts.execute_microseconds.load(std::memory_order_relaxed));
+  if (limit.count() == 0 || !isOperator(type)) return runTraced(type, payload);
+  const Clock::time_point begin = Clock::now();
+  const aclError code = runTraced(type, payload);
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
+  if (code != ACL_SUCCESS || took <= limit) return code;
+  setTaskError("it took " + std::to_string(took.count()) + " us, longer than the limit of " +
+               std::to_string(limit.count()) + " us that aclrtSetOpExecuteTimeOut() set");
+  return ACL_ERROR_RT_AICORE_TIMEOUT;
 }
 
 void Stream::recordFailure(const char* task, aclError code) noexcept {

@@ -53,6 +53,32 @@ class Deadline {
   Clock::time_point at_;
 };
 
+// Ends waits of host threads from outside: a thread of the program that sleeps for a stream or an
+// event calls the hook at intervals, with no lock held, and gives up with an error where it returns
+// other than 0. Streams' own workers do not call it. For softcannSetWaitHook().
+using WaitHook = int (*)();
+extern std::atomic<WaitHook> wait_hook;
+
+// Asks the hook whether the calling thread's wait is to end, at most once in an interval.
+class WaitInterruption {
+ public:
+  static constexpr std::chrono::milliseconds kInterval{50};
+
+  WaitInterruption() noexcept;
+  // How long to sleep at most before asking again.
+  std::chrono::nanoseconds nap(std::chrono::nanoseconds most) const noexcept {
+    return hook_ == nullptr || most < kInterval ? most : kInterval;
+  }
+  bool requested() noexcept;
+
+ private:
+  WaitHook hook_;
+  Clock::time_point next_;
+};
+
+// How a wait ended.
+enum class WaitEnd { kReached, kTimedOut, kInterrupted, kOrphaned };
+
 // Whose threads sleep at a futex: those of this process, or those of all that map it.
 enum class FutexScope : int { kProcess = FUTEX_PRIVATE_FLAG, kMachine = 0 };
 

@@ -155,6 +155,21 @@ TEST_F(EventTest, WithoutTimingThereIsNoElapsedTime) {
   EXPECT_OK(aclrtDestroyEvent(plain));
 }
 
+TEST_F(EventTest, TwoRecordingsNeverHaveTheSameTime) {
+  std::vector<aclrtEvent> events(1000);
+  for (size_t i = 0; i < events.size(); ++i) {
+    ASSERT_OK(aclrtCreateEventExWithFlag(&events[i], ACL_EVENT_TIME_LINE));
+    ASSERT_OK(aclrtRecordEvent(events[i], stream));
+  }
+  ASSERT_OK(aclrtSynchronizeStream(stream));
+  for (size_t i = 1; i < events.size(); ++i) {
+    float ms = 0;
+    ASSERT_OK(aclrtEventElapsedTime(&ms, events[i - 1], events[i]));
+    EXPECT_GT(ms, 0.0f) << i;
+  }
+  for (aclrtEvent each : events) EXPECT_OK(aclrtDestroyEvent(each));
+}
+
 TEST_F(EventTest, ResetForgetsTheTime) {
   ASSERT_OK(aclrtRecordEvent(event, stream));
   ASSERT_OK(aclrtResetEvent(event, stream));
@@ -177,6 +192,46 @@ TEST_F(EventTest, MayBeDestroyedWhileItsTasksArePending) {
   }
   gate.open();
   EXPECT_OK(aclrtSynchronizeStream(other));
+}
+
+TEST_F(EventTest, AnExternalOneIsWaitedForBeforeItIsRecordedAndUntilItIsReset) {
+  aclrtEvent external = nullptr;
+  ASSERT_OK(aclrtCreateEventWithFlag(&external, ACL_EVENT_EXTERNAL));
+  std::atomic<int> passed{0};
+  for (int round = 1; round <= 3; ++round) {
+    ASSERT_OK(aclrtStreamWaitEvent(stream, external));
+    ASSERT_OK(enqueueTask(stream, [&] {
+      ++passed;
+      return ACL_SUCCESS;
+    }));
+    EXPECT_FAILS(aclrtSynchronizeStreamWithTimeout(stream, 10), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+                 "timeout");
+    EXPECT_FAILS(aclrtSynchronizeEventWithTimeout(external, 10), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
+                 "timeout");
+    EXPECT_EQ(passed.load(), round - 1);
+    ASSERT_OK(aclrtStreamWaitEvent(stream, external));  // set then, and still
+    ASSERT_OK(aclrtResetEvent(external, stream));
+    ASSERT_OK(aclrtRecordEvent(external, other));
+    EXPECT_OK(aclrtSynchronizeStreamWithTimeout(stream, kPatienceMs));
+    EXPECT_EQ(passed.load(), round);
+  }
+  ASSERT_OK(aclrtRecordEvent(external, other));
+  EXPECT_OK(aclrtSynchronizeEvent(external));
+  aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  EXPECT_OK(aclrtQueryEventStatus(external, &recorded));
+  EXPECT_EQ(recorded, ACL_EVENT_RECORDED_STATUS_COMPLETE);
+  EXPECT_OK(aclrtDestroyEvent(external));
+}
+
+TEST_F(EventTest, AbortEndsAWaitForAnExternalOne) {
+  aclrtEvent external = nullptr;
+  ASSERT_OK(aclrtCreateEventWithFlag(&external, ACL_EVENT_EXTERNAL));
+  ASSERT_OK(aclrtStreamWaitEvent(stream, external));
+  ASSERT_OK(aclrtDestroyEvent(external));
+  EXPECT_OK(aclrtStreamAbort(stream));
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+  EXPECT_FAILS(aclrtCreateEventWithFlag(&external, ACL_EVENT_EXTERNAL | ACL_EVENT_SYNC),
+               ACL_ERROR_INVALID_PARAM, "ACL_EVENT_EXTERNAL");
 }
 
 TEST_F(EventTest, ValueWaitFollowsValueWrite) {

@@ -57,6 +57,7 @@
   X(aclrtSynchronizeEventWithTimeout)           \
   X(aclrtQueryEventWaitStatus)                  \
   X(aclrtEventGetTimestamp)                     \
+  X(aclrtSetOpExecuteTimeOutV2)                 \
   X(aclrtMemcpy2d)                              \
   X(aclrtMemcpy2dAsync)                         \
   X(aclrtPointerGetAttributes)                  \

@@ -7,6 +7,7 @@
 
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/host_wait.h"
 
 namespace torch_npu {
 namespace event {
@@ -84,7 +85,8 @@ bool query(aclrtEvent event) {
 
 void synchronize(aclrtEvent event) {
   ensureAnyContext();
-  NPU_CHECK(acl::api().aclrtSynchronizeEvent(event));
+  const aclError code = interruptibly([event] { return acl::api().aclrtSynchronizeEvent(event); });
+  NPU_CHECK_CODE(code, "aclrtSynchronizeEvent");
 }
 
 double elapsedTime(aclrtEvent start, aclrtEvent end) {

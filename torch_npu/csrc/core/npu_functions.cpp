@@ -13,6 +13,7 @@
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/handles.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/host_wait.h"
 
 namespace torch_npu {
 namespace {
@@ -70,6 +71,7 @@ void initializeRuntime() {
       "NPU is not available: libascendcl.so was not found; install the softcann package, or "
       "source the set_env.sh of a CANN installation (",
       acl::unavailableReason(), ")");
+  installWaitHook();
   const aclError code = acl::api().aclInit(nullptr);
   // Another library of this process may have been first.
   if (code != ACL_ERROR_REPEAT_INITIALIZE) NPU_CHECK(code);
@@ -80,6 +82,19 @@ void initializeRuntime() {
               "ASCEND_RT_VISIBLE_DEVICES and ASCEND_VISIBLE_DEVICES");
   process.device_count.store(static_cast<DeviceIndex>(std::min<uint32_t>(count, kMaxDevices)),
                              std::memory_order_relaxed);
+}
+
+// How long the end of a process waits for a device for which a wait was given up before.
+constexpr int32_t kLastPatienceMs = 2000;
+
+void finishDevice(DeviceIndex device) {
+  const auto synchronize = acl::api().aclrtSynchronizeDeviceWithTimeout;
+  if (!aWaitWasGivenUp() || synchronize == nullptr) {
+    synchronizeDevice(device);
+    return;
+  }
+  ensureContext(device);
+  NPU_CHECK(synchronize(kLastPatienceMs));
 }
 
 C10_NOINLINE void switchContext(DeviceIndex device) {
@@ -131,7 +146,7 @@ void shutdown() noexcept {
   for (DeviceIndex device = 0; device < deviceCount(); ++device) {
     if (!hasContext(device)) continue;
     try {
-      synchronizeDevice(device);
+      finishDevice(device);
     } catch (const c10::Error& error) {
       TORCH_WARN("NPU device ", static_cast<int>(device),
                  " reported an error at exit: ", error.what_without_backtrace());
@@ -203,8 +218,25 @@ void checkDeviceIndex(DeviceIndex device) {
 void synchronizeDevice(DeviceIndex device) {
   const DeviceIndex previous = thread_state.device;
   ensureContext(device);
-  NPU_CHECK(acl::api().aclrtSynchronizeDevice());
+  // A wait that is given up leaves the thread's device alone, too.
+  aclError code = ACL_SUCCESS;
+  try {
+    code = interruptibly([] { return acl::api().aclrtSynchronizeDevice(); });
+  } catch (...) {
+    uncheckedSetDevice(previous);
+    throw;
+  }
+  NPU_CHECK_CODE(code, "aclrtSynchronizeDevice");
   uncheckedSetDevice(previous);
+}
+
+void setOperatorTimeout(uint32_t milliseconds) {
+  lazyInit();
+  TORCH_CHECK_NOT_IMPLEMENTED(acl::api().aclrtSetOpExecuteTimeOutV2 != nullptr,
+                              "this CANN lacks aclrtSetOpExecuteTimeOutV2: limit the time of the "
+                              "whole program instead");
+  uint64_t actual = 0;
+  NPU_CHECK(acl::api().aclrtSetOpExecuteTimeOutV2(uint64_t{milliseconds} * 1000, &actual));
 }
 
 bool canAccessPeer(DeviceIndex device, DeviceIndex peer) {

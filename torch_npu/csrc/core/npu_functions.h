@@ -69,6 +69,9 @@ C10_EXPORT void checkDeviceIndex(DeviceIndex device);
 // Waits for all work on `device` (-1: the current one).
 C10_EXPORT void synchronizeDevice(DeviceIndex device = -1);
 
+// Limits the time of every operator of the process from now on; 0 for the longest limit.
+C10_EXPORT void setOperatorTimeout(uint32_t milliseconds);
+
 C10_EXPORT bool canAccessPeer(DeviceIndex device, DeviceIndex peer);
 
 }  // namespace torch_npu

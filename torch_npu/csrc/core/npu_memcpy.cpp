@@ -2,6 +2,7 @@
 
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/host_wait.h"
 #include "torch_npu/csrc/core/sync_debug.h"
 #include "torch_npu/csrc/profiler/device_trace.h"
 
@@ -33,8 +34,17 @@ void memcpyAsync(void* destination, const void* source, size_t bytes, aclrtMemcp
 void memcpyAndSync(void* destination, const void* source, size_t bytes, aclrtMemcpyKind kind,
                    const NPUStream& stream) {
   reportSynchronization();
-  memcpyAsync(destination, source, bytes, kind, stream);
-  NPU_CHECK(acl::api().aclrtSynchronizeStream(stream.stream()));
+  const aclrtStream handle = stream.stream();
+  {
+    // Where this waits itself, the copy is over when it returns.
+    const profiler::SpanScope span(profiler::SpanKind::kMemcpy, nameOf(kind), stream, bytes);
+    const aclError code = interruptibly([&] {
+      return acl::api().aclrtMemcpyAsync(destination, bytes, source, bytes, kind, handle);
+    });
+    NPU_CHECK_CODE(code, "aclrtMemcpyAsync");
+  }
+  // To the end: until then, the copy uses the host's memory.
+  NPU_CHECK(acl::api().aclrtSynchronizeStream(handle));
 }
 
 }  // namespace torch_npu

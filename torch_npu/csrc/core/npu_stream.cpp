@@ -9,6 +9,7 @@
 
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/host_wait.h"
 #include "torch_npu/csrc/core/sync_debug.h"
 
 namespace torch_npu {
@@ -180,7 +181,9 @@ bool NPUStream::query() const {
 void NPUStream::synchronize() const {
   reportSynchronization();
   const aclrtStream handle = stream();
-  NPU_CHECK(acl::api().aclrtSynchronizeStream(handle));
+  const aclError code =
+      interruptibly([handle] { return acl::api().aclrtSynchronizeStream(handle); });
+  NPU_CHECK_CODE(code, "aclrtSynchronizeStream");
 }
 
 int NPUStream::priority() const {

@@ -25,6 +25,7 @@ void addHostMemoryBindings(py::module& module);
 void addFallbackBindings(py::module& module);
 void addGeneratorBindings(py::module& module);
 void addStrictModeBindings(py::module& module);
+void addWaitBindings(py::module& module);
 
 // A Python int as a device index; throws for one that no device can have.
 c10::DeviceIndex toDeviceIndex(int64_t device);

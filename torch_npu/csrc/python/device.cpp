@@ -2,6 +2,8 @@
 #include "torch_npu/csrc/core/npu_functions.h"
 #include "torch_npu/csrc/python/binding.h"
 
+#include <torch/csrc/utils/python_numbers.h>
+
 #include <limits>
 #include <sstream>
 
@@ -86,6 +88,12 @@ void addDeviceBindings(py::module& module) {
              py::arg("device"));
   module.def("_npu_synchronize",
              torch::wrap_pybind_function_no_gil([]() -> void { synchronizeDevice(); }));
+  module.def("_npu_setOpTimeoutMs", torch::wrap_pybind_function([](const py::object& timeout) {
+               const uint32_t milliseconds = THPUtils_unpackUInt32(timeout.ptr());
+               const py::gil_scoped_release no_gil;
+               setOperatorTimeout(milliseconds);
+             }),
+             py::arg("timeout"));
   module.def("_npu_canDeviceAccessPeer",
              torch::wrap_pybind_function_no_gil([](int64_t device, int64_t peer) -> bool {
                return canAccessPeer(toDeviceIndex(device), toDeviceIndex(peer));

@@ -17,5 +17,6 @@ PYBIND11_MODULE(_C, module) {
   addFallbackBindings(module);
   addGeneratorBindings(module);
   addStrictModeBindings(module);
+  addWaitBindings(module);
   addProfilerBindings(module);
 }
