@@ -86,7 +86,9 @@ aclError mapMirror(uintptr_t device_address, size_t size, int fd, size_t offset)
 
 void unmapMirror(uintptr_t device_address, size_t size) noexcept {
   void* mirror = reinterpret_cast<void*>(device_address + address_space.distance);
-  mmap(mirror, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  // Where the kernel has no mapping left, the old one stays until the range is used again.
+  (void)mmap(mirror, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
   madvise(mirror, size, MADV_DONTFORK);
 }
 

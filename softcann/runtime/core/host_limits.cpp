@@ -118,6 +118,7 @@ bool hostHasRoom(size_t size, size_t promised, size_t* available) noexcept {
     try {
       touched = kibibytes(readFile("/proc/self/status"), "RssShmem:");
     } catch (...) {
+      // Unknown: as if all had been touched.
     }
     const size_t untouched = promised - std::min(promised, touched);
     room -= std::min(room, untouched);

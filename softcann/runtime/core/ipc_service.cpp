@@ -63,8 +63,8 @@ std::optional<Key> Key::parse(const std::string& text) noexcept {
   Key key = {};
   char kind[6] = {};
   int read = 0;
-  if (std::sscanf(text.c_str(), "softcann-%5[a-z]-%d-%16" SCNx64 "-%" SCNu64 "%n", kind, &key.pid,
-                  &key.token, &key.id, &read) != 4 ||
+  if (std::sscanf(text.c_str(), "softcann-%5[a-z]-%9d-%16" SCNx64 "-%19" SCNu64 "%n", kind,
+                  &key.pid, &key.token, &key.id, &read) != 4 ||
       static_cast<size_t>(read) != text.size() || key.pid <= 0) {
     return std::nullopt;
   }

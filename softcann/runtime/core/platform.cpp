@@ -26,14 +26,15 @@ constexpr size_t kDefaultAddressSpace = 256 * kGiB;
 constexpr size_t kDefaultAddressSpace = 4096 * kGiB;
 #endif
 
+constexpr int64_t kKiB = int64_t{1} << 10;
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr SocSpec kSocs[] = {
-    {"Ascend910B1", 25, 50, 6, 192 * kMiB, 192 * 1024, 2201},
-    {"Ascend910B2", 24, 48, 6, 192 * kMiB, 192 * 1024, 2201},
-    {"Ascend910B2C", 24, 48, 6, 192 * kMiB, 192 * 1024, 2201},
-    {"Ascend910B3", 20, 40, 6, 192 * kMiB, 192 * 1024, 2201},
-    {"Ascend910B4", 20, 40, 6, 96 * kMiB, 192 * 1024, 2201},
-    {"Ascend910B4-1", 20, 40, 6, 96 * kMiB, 192 * 1024, 2201},
+    {"Ascend910B1", 25, 50, 6, 192 * kMiB, 192 * kKiB, 2201},
+    {"Ascend910B2", 24, 48, 6, 192 * kMiB, 192 * kKiB, 2201},
+    {"Ascend910B2C", 24, 48, 6, 192 * kMiB, 192 * kKiB, 2201},
+    {"Ascend910B3", 20, 40, 6, 192 * kMiB, 192 * kKiB, 2201},
+    {"Ascend910B4", 20, 40, 6, 96 * kMiB, 192 * kKiB, 2201},
+    {"Ascend910B4-1", 20, 40, 6, 96 * kMiB, 192 * kKiB, 2201},
 };
 
 [[noreturn]] void reject(const char* variable, std::string_view value,

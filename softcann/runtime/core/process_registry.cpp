@@ -48,7 +48,7 @@ OwnRecord& own() {
 // The directory, created if needed; empty if it is not ours alone.
 std::string registryFolder() {
   const char* chosen = std::getenv("SOFTCANN_RUNTIME_DIR");
-  const std::string folder =
+  std::string folder =
       chosen != nullptr && *chosen != '\0' ? chosen : "/tmp/softcann-" + std::to_string(geteuid());
   mkdir(folder.c_str(), 0700);
   struct stat status;

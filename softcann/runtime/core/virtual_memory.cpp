@@ -1,5 +1,6 @@
 // DeviceMemory's other half: reserving addresses and mapping physical memory behind them.
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "runtime/core/address_space.h"
@@ -118,9 +119,9 @@ aclError DeviceMemory::map(void* pointer, size_t size, size_t offset, PhysicalMe
                     bytesText(kSegmentAlignment) + " and lie within the " +
                     bytesText(memory->size) + " of the handle");
   }
-  auto reservation = reservations_.upper_bound(begin);
-  const bool reserved = reservation != reservations_.begin() &&
-                        begin + size <= (--reservation)->first + reservation->second;
+  const auto after = reservations_.upper_bound(begin);
+  const bool reserved = after != reservations_.begin() &&
+                        begin + size <= std::prev(after)->first + std::prev(after)->second;
   if (!reserved) {
     return fail(ACL_ERROR_INVALID_PARAM,
                 "aclrtMapMem: " + addressText(pointer) + " and " + bytesText(size) +
