@@ -94,11 +94,10 @@ aclError Stream::push(const TaskType* type, void* payload) noexcept {
     if (turn == position) {
       if (tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed)) break;
     } else if (turn < position) {
-      if (!waitForRoom(position)) {
+      if (const char* reason = waitForRoom(position); reason != nullptr) {
         type->release(payload);
         return fail(ACL_ERROR_RT_STREAM_TASK_FULL,
-                    std::string(type->name) +
-                        ": the stream is full and only the calling task could empty it");
+                    std::string(type->name) + ": the stream is full" + reason);
       }
       position = tail_.load(std::memory_order_relaxed);
     } else {
@@ -113,11 +112,12 @@ aclError Stream::push(const TaskType* type, void* payload) noexcept {
   return ACL_SUCCESS;
 }
 
-bool Stream::waitForRoom(uint64_t position) noexcept {
-  if (running() == this) return false;
+const char* Stream::waitForRoom(uint64_t position) noexcept {
+  if (running() == this) return " and only the calling task could empty it";
   // Until half of the ring is free, so that a fast producer does not wake up for every task.
-  waitCompleted(position - kCapacity / 2, Deadline::never());
-  return true;
+  const WaitEnd end =
+      waitCompleted(position - kCapacity / 2, Deadline::never(), /*interruptible=*/true);
+  return end == WaitEnd::kReached ? nullptr : ", and the wait for room was interrupted";
 }
 
 void Stream::wakeWorker() noexcept {

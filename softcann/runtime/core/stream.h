@@ -110,7 +110,8 @@ class Stream {
   aclError runInCaller(const TaskType* type, void* payload) noexcept;
   aclError startWorker() noexcept;
   aclError push(const TaskType* type, void* payload) noexcept;
-  bool waitForRoom(uint64_t position) noexcept;
+  // Null, or why there is none.
+  const char* waitForRoom(uint64_t position) noexcept;
   void wakeWorker() noexcept;
 
   static void* workerMain(void* stream) noexcept;

@@ -53,9 +53,10 @@ class Deadline {
   Clock::time_point at_;
 };
 
-// Ends waits of host threads from outside: a thread of the program that sleeps for a stream or an
-// event calls the hook at intervals, with no lock held, and gives up with an error where it returns
-// other than 0. Streams' own workers do not call it. For softcannSetWaitHook().
+// Ends waits of host threads from outside: a thread of the program that sleeps for a stream, for
+// room in a full one or for an event calls the hook at intervals, with no lock held, and gives up
+// with an error where it returns other than 0. Streams' own workers do not call it. For
+// softcannSetWaitHook().
 using WaitHook = int (*)();
 extern std::atomic<WaitHook> wait_hook;
 

@@ -47,7 +47,7 @@ TEST_F(EventTest, FollowsItsStream) {
 }
 
 TEST_F(EventTest, WhoWaitedForTheLastTaskFindsTheStreamIdle) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 500; ++i) {
     ASSERT_OK(aclrtRecordEvent(event, stream));
     ASSERT_OK(aclrtSynchronizeEvent(event));
     aclrtStreamStatus stream_status = ACL_STREAM_STATUS_RESERVED;
@@ -57,7 +57,7 @@ TEST_F(EventTest, WhoWaitedForTheLastTaskFindsTheStreamIdle) {
 }
 
 TEST_F(EventTest, WhoWaitedForTheStreamFindsTheEventComplete) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 500; ++i) {
     ASSERT_OK(aclrtRecordEvent(event, stream));
     ASSERT_OK(aclrtSynchronizeStream(stream));
     ASSERT_EQ(status(), ACL_EVENT_RECORDED_STATUS_COMPLETE) << "at round " << i;

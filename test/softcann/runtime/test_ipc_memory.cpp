@@ -341,7 +341,9 @@ TEST(IpcMemoryDeathTest, AnotherUserIsRefusedWhateverTheKeySays) {
     const int socket = connectToMakerOf(key);
     const Request request = channel.receive<Request>();
     // The exporting process may have hung up before the request is out.
-    if (send(socket, &request, sizeof(request), MSG_NOSIGNAL) < 0) EXPECT_EQ(errno, EPIPE);
+    if (send(socket, &request, sizeof(request), MSG_NOSIGNAL) < 0) {
+      EXPECT_EQ(errno, EPIPE);
+    }
     char answer = 0;
     EXPECT_LE(recv(socket, &answer, 1, 0), 0) << "the exporting process answered another user";
     close(socket);

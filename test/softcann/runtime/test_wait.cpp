@@ -46,6 +46,23 @@ TEST_F(WaitTest, TheHookEndsEveryKindOfWait) {
   EXPECT_OK(aclrtDestroyEvent(event));
 }
 
+TEST_F(WaitTest, TheHookEndsAWaitForRoom) {
+  Gate gate;
+  gate.holdUp(stream);
+  std::atomic<int> released{0};
+  int enqueued = 0;
+  while (enqueueTask(stream, [] { return ACL_SUCCESS; }, &released) == ACL_SUCCESS) ++enqueued;
+  EXPECT_NE(recentMessage().find("testOperator: the stream is full, and the wait for room was"),
+            std::string::npos);
+  EXPECT_GT(enqueued, 100);
+  EXPECT_EQ(released.load(), 1);
+  gate.open();
+  give_up = false;
+  EXPECT_OK(enqueueTask(stream, [] { return ACL_SUCCESS; }));
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+  EXPECT_EQ(released.load(), enqueued + 1);
+}
+
 TEST_F(WaitTest, GoesOnWhileTheHookSaysSo) {
   give_up = false;
   Gate gate;

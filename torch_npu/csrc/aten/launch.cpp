@@ -9,6 +9,7 @@
 
 #include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/core/caching_allocator.h"
+#include "torch_npu/csrc/core/host_wait.h"
 #include "torch_npu/csrc/profiler/device_trace.h"
 
 namespace torch_npu {
@@ -125,8 +126,10 @@ void enqueue(AclnnFunction& function, LaunchDevice device, uint64_t workspace_si
     workspace = cachingAllocator()->allocate(workspace_size);
   }
   const profiler::SpanScope span(profiler::SpanKind::kKernel, function.name(), stream);
+  const auto execute = function.executePhase();
+  const aclrtStream handle = stream.stream();
   const aclnnStatus status =
-      function.executePhase()(workspace.get(), workspace_size, executor, stream.stream());
+      interruptibly([&] { return execute(workspace.get(), workspace_size, executor, handle); });
   if (C10_UNLIKELY(status != ACLNN_SUCCESS)) {
     acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
   }

@@ -1,4 +1,5 @@
-// Waits of the host for the device that a signal can end.
+// Waits of the host for the device that a signal can end: those for work, and for room in a stream
+// that is full.
 //
 // While a thread is inside interruptibly(), softcann asks at intervals whether it must give up: the
 // Python layer looks for signals then. Another CANN cannot ask, and its waits last until the work
@@ -37,7 +38,7 @@ class WaitScope {
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 
-  static thread_local int depth;
+  __attribute__((tls_model("initial-exec"))) static thread_local int depth;
 };
 
 // Throws if it was given up.
@@ -45,7 +46,7 @@ void raiseIfGivenUp();
 
 }  // namespace detail
 
-// The code of `call`, a function of AscendCL that waits.
+// The code of `call`, a function of AscendCL that may wait.
 template <class Call>
 aclError interruptibly(Call&& call) {
   aclError code = ACL_SUCCESS;
