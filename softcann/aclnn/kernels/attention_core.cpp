@@ -153,11 +153,14 @@ AttentionGradients attendBackward(const Sequence& sequence, const at::Tensor& gr
                                   const AttentionResult& forward) {
   const Problem problem(sequence);
   const at::TensorOptions options = sequence.query.options().dtype(problem.type);
-  AttentionGradients gradients{at::zeros(problem.query.sizes(), options),
-                               at::zeros(problem.key.sizes(), options),
-                               at::zeros(problem.value.sizes(), options), at::Tensor()};
+  AttentionGradients gradients{
+      at::zeros(problem.query.sizes(), options), at::zeros(problem.key.sizes(), options),
+      at::zeros(problem.value.sizes(), options), at::Tensor(), at::Tensor()};
   if (sequence.bias.defined()) {
     gradients.bias = at::zeros({problem.heads, problem.queries, problem.keys}, options);
+  }
+  if (sequence.sink.defined()) {
+    gradients.sink = at::zeros({problem.heads}, options);
   }
   if (problem.keys == 0) {
     return gradients;
@@ -166,6 +169,11 @@ AttentionGradients attendBackward(const Sequence& sequence, const at::Tensor& gr
   const at::Tensor through_out = grad.mul(forward.out.to(problem.type)).sum(-1, /*keepdim=*/true);
   const at::Tensor shift = finite(forward.maximum.to(problem.type)).unsqueeze(-1);
   const at::Tensor factor = inverse(forward.sum.to(problem.type)).unsqueeze(-1);
+  if (gradients.sink.defined()) {  // a weight that no value belongs to
+    const at::Tensor weight =
+        sequence.sink.to(problem.type).view({-1, 1, 1}).sub(shift).exp_().mul_(factor);
+    gradients.sink.sub_(weight.mul_(through_out).sum({1, 2}));
+  }
   const int64_t block = problem.rowsInBlock();
   for (int64_t first = 0; first < problem.queries; first += block) {
     const int64_t rows = std::min(block, problem.queries - first);

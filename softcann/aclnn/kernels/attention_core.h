@@ -44,6 +44,7 @@ AttentionResult attend(const Sequence& sequence);
 struct AttentionGradients {
   at::Tensor query, key, value;
   at::Tensor bias;  // (heads, queries, keys); undefined if there was no bias
+  at::Tensor sink;  // (heads); undefined if there was no sink
 };
 
 // From what attend() gave: its output and statistics.

@@ -1,7 +1,9 @@
 #include "aclnn/kernels/flash_attention.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/zeros.h>
 
 #include <vector>
 
@@ -31,6 +33,14 @@ class Sequences {
                                 call.bias_type, " is not supported; use 0 or 1");
     TORCH_CHECK_VALUE(call.keep_probability > 0 && call.keep_probability <= 1,
                       "expected keep_prob in (0, 1], but got ", call.keep_probability);
+    TORCH_CHECK(call.query_rope.has_value() == call.key_rope.has_value(),
+                "expected query_rope and key_rope together");
+    TORCH_CHECK(!call.query_rope.has_value() || packed_,
+                "query_rope and key_rope need the layout TND, but got ", call.layout);
+    TORCH_CHECK(
+        !call.sink.has_value() || (call.sink->dim() == 1 && call.sink->size(0) == call.heads),
+        "expected a sink for each of ", call.heads, " heads, but got ",
+        call.sink.has_value() ? call.sink->sizes() : at::IntArrayRef());
     if (packed_) {
       TORCH_CHECK(call.query_ends.has_value() && call.key_ends.has_value() &&
                       call.query_ends->size() == call.key_ends->size(),
@@ -76,11 +86,15 @@ class Sequences {
                       .value = keyPart(call_.value, index),
                       .bias = biasPart(index),
                       .bias_scaled = call_.bias_type == 1,
-                      .sink = {},
+                      .sink = call_.sink.value_or(at::Tensor()),
                       .kept = {},
                       .keep_probability = call_.keep_probability,
                       .scale = call_.scale,
                       .visibility = {}};
+    if (call_.query_rope.has_value()) {
+      sequence.query = at::cat({sequence.query, queryPart(*call_.query_rope, index)}, -1);
+      sequence.key = at::cat({sequence.key, keyPart(*call_.key_rope, index)}, -1);
+    }
     const int64_t queries = sequence.query.size(1);
     const int64_t keys = sequence.key.size(1);
     const int64_t prefix = call_.sparse_mode == 6 && call_.prefix.has_value() ? prefixOf(index) : 0;
@@ -146,6 +160,8 @@ class Sequences {
 
 }  // namespace
 
+const std::optional<at::Tensor> FlashAttention::kNone;
+
 void flashAttention(const FlashAttention& call, at::Tensor& softmax_max, at::Tensor& softmax_sum,
                     at::Tensor& out) {
   Sequences sequences(call);
@@ -160,44 +176,80 @@ void flashAttention(const FlashAttention& call, at::Tensor& softmax_max, at::Ten
   }
 }
 
+namespace {
+
+bool wanted(const at::Tensor& gradient) { return gradient.defined() && gradient.numel() > 0; }
+
+// A sum over the sequences, kept in float32 until the end.
+class Accumulated {
+ public:
+  explicit Accumulated(const at::Tensor& out) : out_(out) {
+    if (wanted(out)) sum_ = at::zeros(out.sizes(), out.options().dtype(at::kFloat));
+  }
+  bool defined() const { return sum_.defined(); }
+  at::Tensor& sum() { return sum_; }
+  void store() const {
+    if (sum_.defined()) out_.copy_(sum_);
+  }
+
+ private:
+  at::Tensor out_;
+  at::Tensor sum_;
+};
+
+// The gradient of two tensors that were joined in the last dimension; the second may be missing.
+void giveParts(at::Tensor first, at::Tensor second, const at::Tensor& gradient) {
+  first.copy_(gradient.narrow(-1, 0, first.size(-1)));
+  if (second.defined()) {
+    second.copy_(gradient.narrow(-1, first.size(-1), second.size(-1)));
+  }
+}
+
+}  // namespace
+
 void flashAttentionGrad(const FlashAttention& call, const at::Tensor& grad_out,
                         const std::optional<at::Tensor>& softmax_max,
                         const std::optional<at::Tensor>& softmax_sum,
                         const std::optional<at::Tensor>& out, at::Tensor& grad_query,
-                        at::Tensor& grad_key, at::Tensor& grad_value, const at::Tensor& grad_bias) {
+                        at::Tensor& grad_key, at::Tensor& grad_value,
+                        const OptionalGradients& optional) {
   TORCH_CHECK(softmax_max.has_value() && softmax_sum.has_value() && out.has_value(),
               "the gradient of attention needs softmax_max, softmax_sum and attention_in");
   TORCH_CHECK(softmax_max->dim() >= 1 && softmax_max->size(-1) == kCopies,
               "expected softmax_max with a last dimension of ", kCopies, ", but got ",
               softmax_max->sizes());
-  const bool wants_bias = grad_bias.defined() && grad_bias.numel() > 0;
+  const bool with_rope = call.query_rope.has_value() && wanted(optional.query_rope);
   Sequences sequences(call);
   if (sequences.packed()) {
-    grad_query.zero_();
-    grad_key.zero_();
-    grad_value.zero_();
+    for (const at::Tensor& gradient :
+         {grad_query, grad_key, grad_value, optional.query_rope, optional.key_rope}) {
+      if (gradient.defined()) gradient.zero_();
+    }
   }
-  at::Tensor bias_sum;
-  if (wants_bias) {
-    bias_sum = grad_bias.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true).zero_();
-  }
+  Accumulated bias(optional.bias), sink(optional.sink);
   for (int64_t index = 0; index < sequences.count(); ++index) {
     const Sequence sequence = sequences.next(index);
     const AttentionGradients gradients = attendBackward(
         sequence, sequences.queryPart(grad_out, index),
         {sequences.queryPart(*out, index), sequences.statisticPart(*softmax_max, index),
          sequences.statisticPart(*softmax_sum, index)});
-    sequences.queryPart(grad_query, index).copy_(gradients.query);
-    sequences.keyPart(grad_key, index).copy_(gradients.key);
+    giveParts(sequences.queryPart(grad_query, index),
+              with_rope ? sequences.queryPart(optional.query_rope, index) : at::Tensor(),
+              gradients.query);
+    giveParts(sequences.keyPart(grad_key, index),
+              with_rope ? sequences.keyPart(optional.key_rope, index) : at::Tensor(),
+              gradients.key);
     sequences.keyPart(grad_value, index).copy_(gradients.value);
-    if (wants_bias && gradients.bias.defined()) {
-      at::Tensor own = bias_sum.select(0, bias_sum.size(0) == 1 ? 0 : index);
+    if (bias.defined() && gradients.bias.defined()) {
+      at::Tensor own = bias.sum().select(0, bias.sum().size(0) == 1 ? 0 : index);
       own.add_(gradients.bias.sum_to_size(own.sizes()));
     }
+    if (sink.defined() && gradients.sink.defined()) {
+      sink.sum().add_(gradients.sink);
+    }
   }
-  if (wants_bias) {
-    grad_bias.copy_(bias_sum);
-  }
+  bias.store();
+  sink.store();
 }
 
 void dropoutBits(at::IntArrayRef shape, double p, int64_t seed, int64_t offset, at::Tensor& out) {

@@ -27,19 +27,32 @@ struct FlashAttention {
   int64_t sparse_mode;
   at::OptionalIntArrayRef query_ends = std::nullopt;  // cumulative lengths, for TND
   at::OptionalIntArrayRef key_ends = std::nullopt;
-  int64_t bias_type = 1;  // 0 adds the bias after scaling, 1 before
+  int64_t bias_type = 1;                                // 0 adds the bias after scaling, 1 before
+  const std::optional<at::Tensor>& query_rope = kNone;  // continues the query's head size
+  const std::optional<at::Tensor>& key_rope = kNone;
+  const std::optional<at::Tensor>& sink = kNone;  // (heads): a score that no key belongs to
+
+  static const std::optional<at::Tensor> kNone;
 };
 
 // Statistics are (B, N, S, 8) or, packed, (T, N, 8), in float32, each value eight times.
 void flashAttention(const FlashAttention& call, at::Tensor& softmax_max, at::Tensor& softmax_sum,
                     at::Tensor& out);
 
-// `grad_bias` is written if it has elements.
+// Gradients of the parts that a call may lack; such are left undefined or empty.
+struct OptionalGradients {
+  at::Tensor bias;
+  at::Tensor query_rope = {};
+  at::Tensor key_rope = {};
+  at::Tensor sink = {};
+};
+
 void flashAttentionGrad(const FlashAttention& call, const at::Tensor& grad_out,
                         const std::optional<at::Tensor>& softmax_max,
                         const std::optional<at::Tensor>& softmax_sum,
                         const std::optional<at::Tensor>& out, at::Tensor& grad_query,
-                        at::Tensor& grad_key, at::Tensor& grad_value, const at::Tensor& grad_bias);
+                        at::Tensor& grad_key, at::Tensor& grad_value,
+                        const OptionalGradients& optional);
 
 // Bits of which each is 1 with probability 1 - p: what DropoutGenMask gives.
 void dropoutBits(at::IntArrayRef shape, double p, int64_t seed, int64_t offset, at::Tensor& out);

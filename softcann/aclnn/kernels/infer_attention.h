@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "aclnn/kernels/antiquant.h"
+
 namespace softcann::aclnn {
 
 // Options that a variant lacks keep their defaults.
@@ -32,6 +34,21 @@ struct InferAttention {
   std::string_view layout;  // of the input; after an underscore that of the output
   int64_t block_size = 0;
   bool wants_logsumexp = false;
+  // How far the last token lies from the end of its row, one number for all; for rows without
+  // padding in front, missing.
+  std::optional<at::Tensor> query_padding;
+  std::optional<at::Tensor> key_padding;
+  // (1, ...): tokens that precede the keys of every sequence, and how many of them count.
+  std::optional<at::Tensor> key_prefix;
+  std::optional<at::Tensor> value_prefix;
+  at::OptionalIntArrayRef prefix_length;
+  Antiquantization key_antiquant;
+  Antiquantization value_antiquant;
+  std::optional<at::Tensor> query_scale;  // of a query in int8: one for each token and head
+  // A result in int8 is round(out * out_scale + out_offset): one number, or one for each head and
+  // element of it.
+  std::optional<at::Tensor> out_scale;
+  std::optional<at::Tensor> out_offset;
 };
 
 // logsumexp is (B, N, S, 1) or, packed, (T, N, 1); (1) and zero if it is not wanted.

@@ -1,9 +1,8 @@
 #include "aclnn/kernels/rotary.h"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/stack.h>
-
-#include <optional>
 
 #include "aclnn/kernels/common.h"
 #include "aclnn/kernels/compute_type.h"
@@ -66,8 +65,17 @@ at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor&
 }
 
 void rotaryEmbedding(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
-                     int64_t mode, at::Tensor& out) {
-  out.copy_(rotated(x, cos, sin, rotationOf(mode)));
+                     int64_t mode, const std::optional<at::Tensor>& matrix, at::Tensor& out) {
+  if (!matrix.has_value()) {
+    out.copy_(rotated(x, cos, sin, rotationOf(mode)));
+    return;
+  }
+  TORCH_CHECK(x.dim() >= 1 && matrix->sizes() == at::IntArrayRef({x.size(-1), x.size(-1)}),
+              "expected a rotation matrix of the last dimension of x, of ", x.sizes(), ", but got ",
+              matrix->sizes());
+  const at::ScalarType type = computeType(x);
+  const at::Tensor wide = x.to(type);
+  out.copy_(wide.mul(cos.to(type)).add_(at::matmul(wide, matrix->to(type)).mul_(sin.to(type))));
 }
 
 void rotaryEmbeddingGrad(const at::Tensor& dy, const at::Tensor& cos, const at::Tensor& sin,

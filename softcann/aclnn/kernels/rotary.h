@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
+
 namespace softcann::aclnn {
 
 // CANN's numbers for how x is rotated. Halves, or pairs of neighbours, (a, b) become (-b, a);
@@ -13,8 +15,9 @@ enum class Rotation : int64_t { kHalf = 0, kInterleave = 1, kQuarter = 2, kInter
 // y for one x; cos and sin broadcast to it.
 at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                    Rotation rotation);
+// A matrix of (size, size) takes the place of the mode: rotate(x) = x @ matrix.
 void rotaryEmbedding(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
-                     int64_t mode, at::Tensor& out);
+                     int64_t mode, const std::optional<at::Tensor>& matrix, at::Tensor& out);
 // dcos and dsin are written if they are defined; they need x.
 void rotaryEmbeddingGrad(const at::Tensor& dy, const at::Tensor& cos, const at::Tensor& sin,
                          const std::optional<at::Tensor>& x, int64_t mode, at::Tensor& dx,

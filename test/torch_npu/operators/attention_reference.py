@@ -43,6 +43,7 @@ def attend(
     bias_scaled: bool = True,
     kept: torch.Tensor | None = None,
     keep_probability: float = 1.0,
+    sink: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output and the logsumexp; a query that sees no key gives zeros."""
     group = query.shape[0] // key.shape[0]
@@ -56,8 +57,14 @@ def attend(
         scores = scores + bias.double()
     if hidden_keys is not None:
         scores = scores.masked_fill(hidden_keys, float("-inf"))
+    if sink is not None:  # one score more for each head, whose value is zero
+        extra = sink.double().view(-1, 1, 1).expand(-1, scores.shape[1], 1)
+        scores = torch.cat((scores, extra), -1)
+        value = torch.cat((value, torch.zeros_like(value[:, :1])), 1)
     weights = torch.softmax(scores, -1).nan_to_num(0.0)
     if kept is not None:
+        if sink is not None:
+            kept = torch.cat((kept, torch.ones_like(kept[..., :1])), -1)
         weights = weights * kept / keep_probability
     return weights @ value, torch.logsumexp(scores, -1)
 

@@ -234,6 +234,102 @@ def test_dropout_s_gradient_uses_the_same_mask() -> None:
         torch.testing.assert_close(there.grad.cpu(), here.grad, atol=1e-4, rtol=1e-4)
 
 
+def sequences(
+    tensors: list[torch.Tensor], queries: list[int], keys: list[int], **options: Any
+) -> torch.Tensor:
+    """Packed attention of (tokens, heads, size) in plain PyTorch, sequence by sequence."""
+    query, key, value = [t.transpose(0, 1) for t in tensors]
+    parts, q, k = [], 0, 0
+    for own_queries, own_keys in zip(queries, keys, strict=True):
+        own = [query[:, q : q + own_queries], *[t[:, k : k + own_keys] for t in (key, value)]]
+        parts.append(reference.attend(*own, SCALE, **options)[0].transpose(0, 1))
+        q, k = q + own_queries, k + own_keys
+    return torch.cat(parts)
+
+
+def same_gradients(
+    expected: torch.Tensor, out: torch.Tensor, host: list[Any], device: list[Any]
+) -> None:
+    torch.testing.assert_close(out.cpu(), expected.float(), atol=1e-5, rtol=1e-5)
+    weights = torch.randn(expected.shape)
+    (expected * weights).sum().backward()
+    (out * weights.npu()).sum().backward()
+    for leaf, there in zip(host, device, strict=True):
+        torch.testing.assert_close(there.grad.cpu(), leaf.grad, atol=1e-5, rtol=1e-5)
+
+
+VERSIONS = ["npu_fusion_attention", "npu_fusion_attention_v2", "npu_fusion_attention_v3"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_sink_takes_its_share_and_has_a_gradient(version: str, packed: bool) -> None:
+    torch.manual_seed(3)
+    sink = torch.randn(HEADS, requires_grad=True)
+    if packed:
+        host = [torch.randn(9, n, SIZE).requires_grad_() for n in (HEADS, KEY_HEADS, KEY_HEADS)]
+        expected = sequences(host, [4, 5], [3, 6], sink=sink)
+        ends = {"actual_seq_qlen": [4, 9], "actual_seq_kvlen": [3, 9]}
+    else:
+        host = [t.requires_grad_() for t in inputs()]
+        each = [reference.attend(*[t[i] for t in host], SCALE, sink=sink)[0] for i in range(2)]
+        expected, ends = torch.stack(each), {}
+    device = [t.detach().npu().requires_grad_() for t in (*host, sink)]
+    if version.endswith("v3"):
+        ends = {name: torch.tensor(values, device="npu") for name, values in ends.items()}
+    layout = "TND" if packed else "BNSD"
+    out = getattr(torch_npu, version)(
+        *device[:3], HEADS, layout, scale=SCALE, sink=device[3], **ends
+    )[0]
+    same_gradients(expected, out, [*host, sink], device)
+
+
+def test_sink_is_all_that_a_query_without_keys_sees() -> None:
+    query, key, value = [t.npu() for t in inputs(1, 3, 3)]
+    mask = torch.ones(3, 3, dtype=torch.bool, device="npu")
+    out, maximum, total, *_ = torch_npu.npu_fusion_attention(
+        query, key, value, HEADS, "BNSD", atten_mask=mask, sink=torch.ones(HEADS, device="npu")
+    )
+    assert not out.any()
+    assert (maximum == 1).all()
+    assert (total == 1).all()
+
+
+@pytest.mark.parametrize("with_sink", [False, True])
+def test_rotary_parts_continue_queries_and_keys(with_sink: bool) -> None:
+    torch.manual_seed(4)
+    shapes = [(7, HEADS, SIZE), (9, KEY_HEADS, SIZE), (9, KEY_HEADS, SIZE)]
+    host = [torch.randn(shape).requires_grad_() for shape in shapes]
+    rope = [torch.randn(*shape[:2], 4).requires_grad_() for shape in shapes[:2]]
+    sink = [torch.randn(HEADS, requires_grad=True)] if with_sink else []
+    joined = [torch.cat((a, b), -1) for a, b in zip(host, rope, strict=False)]
+    options = {"sink": sink[0]} if with_sink else {}
+    expected = sequences([*joined, host[2]], [3, 4], [4, 5], **options)
+    device = [t.detach().npu().requires_grad_() for t in (*host, *rope, *sink)]
+    out = torch_npu.npu_fusion_attention_v2(
+        *device[:3],
+        HEADS,
+        "TND",
+        query_rope=device[3],
+        key_rope=device[4],
+        scale=SCALE,
+        actual_seq_qlen=[3, 7],
+        actual_seq_kvlen=[4, 9],
+        **({"sink": device[5]} if with_sink else {}),
+    )[0]
+    same_gradients(expected, out, [*host, *rope, *sink], device)
+
+
+def test_rotary_parts_of_whole_batches_are_refused() -> None:
+    query, key, value = [t.npu() for t in inputs()]
+    with pytest.raises(NotImplementedError, match="query_rope and key_rope need the layout TND"):
+        torch_npu.npu_fusion_attention_v2(
+            query, key, value, HEADS, "BNSD", query_rope=query, key_rope=key
+        )
+    with pytest.raises(RuntimeError, match="query_rope and key_rope together"):
+        torch_npu.npu_fusion_attention_v2(query, key, value, HEADS, "BNSD", query_rope=query)
+
+
 def test_query_that_sees_no_key_gives_zeros() -> None:
     query, key, value = [t.npu() for t in inputs(1, 3, 3)]
     mask = torch.zeros(3, 3, dtype=torch.bool)
@@ -315,7 +411,8 @@ def test_version_3_has_the_sizes_of_its_outputs_as_fake_tensors() -> None:
     [
         ({"keep_prob": 0.0}, ValueError, "keep_prob"),
         ({"sparse_mode": 8}, NotImplementedError, "sparse_mode 8"),
-        ({"sink": torch.zeros(HEADS)}, NotImplementedError, "argument sink"),
+        ({"sink": torch.zeros(HEADS + 1)}, RuntimeError, "sink of"),
+        ({"sink": torch.zeros(HEADS).half()}, RuntimeError, "sink of"),
         ({"input_layout": "XYZ"}, (RuntimeError, ValueError), "layout"),
         ({"head_num": 3}, RuntimeError, "heads"),
         ({"atten_mask": torch.zeros(2, 2, dtype=torch.bool)}, RuntimeError, "attention mask"),

@@ -333,7 +333,9 @@ def test_incremental_attention_over_a_paged_cache() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"quant_scale2": torch.ones(1)}, NotImplementedError, "argument quant_scale2"),
+        ({"quant_scale1": torch.ones(1)}, NotImplementedError, "argument quant_scale1"),
+        ({"key_antiquant_scale": torch.ones(1)}, RuntimeError, "int8"),
+        ({"quant_scale2": torch.ones(3)}, RuntimeError, "to quantise the output"),
         ({"num_heads": 3}, RuntimeError, "heads"),
         ({"input_layout": "XYZ"}, (ValueError, RuntimeError), "layout"),
         ({"query_rope": torch.ones(2, 4, 5, 8)}, RuntimeError, "query_rope and key_rope"),
@@ -348,6 +350,241 @@ def test_incremental_attention_over_a_paged_cache() -> None:
 def test_bad_arguments_are_refused(options: dict[str, Any], error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         fused(*inputs(), **{"input_layout": "BNSD", **options})
+
+
+def stored(x: torch.Tensor, scale: torch.Tensor, offset: torch.Tensor | None) -> torch.Tensor:
+    """Numbers in int8 that stand for about x: (number + offset) * scale."""
+    shift = 0 if offset is None else offset
+    return (x / scale - shift).round().clamp(-128, 127).to(torch.int8)
+
+
+def worth(numbers: torch.Tensor, scale: torch.Tensor, offset: torch.Tensor | None) -> torch.Tensor:
+    return (numbers.float() + (0 if offset is None else offset)) * scale
+
+
+# Sizes as the documents give them, seen from (batch, key heads, keys, size).
+QUANT_MODES = {
+    "channel": (0, (1, KEY_HEADS, 1, SIZE), (1, KEY_HEADS, 1, SIZE)),
+    "channel (N, D)": (0, (KEY_HEADS, SIZE), (1, KEY_HEADS, 1, SIZE)),
+    "channel (H)": (0, (KEY_HEADS * SIZE,), (1, KEY_HEADS, 1, SIZE)),
+    "tensor": (0, (1,), (1, 1, 1, 1)),
+    "token": (1, (BATCH, 7), (BATCH, 1, 7, 1)),
+    "token (1, B, S)": (1, (1, BATCH, 7), (BATCH, 1, 7, 1)),
+    "head": (2, (KEY_HEADS,), (1, KEY_HEADS, 1, 1)),
+    "token and head": (3, (BATCH, KEY_HEADS, 7), (BATCH, KEY_HEADS, 7, 1)),
+}
+
+
+def quantised(mode: str, shifted: bool) -> tuple[Any, list[Any], dict[str, torch.Tensor]]:
+    """A query, keys and values in int8 and what they stand for, and the scales in mode's shape."""
+    query, *plain = inputs()
+    number, shape, broad = QUANT_MODES[mode]
+    numbers, values, options = [], [], {}
+    for name, x in zip(("key", "value"), plain, strict=True):
+        scale = torch.rand(broad) * 0.05 + 0.02
+        offset = torch.randint(-3, 4, broad).float() if shifted else None
+        numbers.append(stored(x, scale, offset))
+        values.append(worth(numbers[-1], scale, offset))
+        options[f"{name}_antiquant_scale"] = scale.reshape(shape)
+        if offset is not None:
+            options[f"{name}_antiquant_offset"] = offset.reshape(shape)
+    modes = {"key_antiquant_mode": number, "value_antiquant_mode": number}
+    return (query, *numbers), [query, *values], {**options, **modes}
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("mode", list(QUANT_MODES))
+def test_keys_and_values_in_int8(mode: str, shifted: bool) -> None:
+    tensors, plain, options = quantised(mode, shifted)
+    out, _ = fused(*tensors, input_layout="BNSD", **options)
+    close(out, expected(*plain)[0])
+
+
+def test_version_2_names_the_scales_otherwise() -> None:
+    tensors, plain, options = quantised("token", True)
+    names = {"antiquant_scale": "dequant_scale", "antiquant_offset": "dequant_offset"}
+    renamed = {}
+    for name, value in options.items():
+        part, _, rest = name.partition("_")
+        renamed[f"{part}_quant_mode" if "mode" in rest else f"{names[rest]}_{part}"] = value
+    out, _ = fused(*tensors, 2, input_layout="BNSD", **renamed)
+    close(out, expected(*plain)[0])
+
+
+@pytest.mark.parametrize("shape", [(KEY_HEADS, 1, SIZE), (KEY_HEADS * SIZE,), ()])
+def test_scales_of_keys_and_values_in_one_tensor(shape: tuple[int, ...]) -> None:
+    query, key, value = inputs(1)
+    broad = (1, KEY_HEADS, 1, SIZE) if shape else (1, 1, 1, 1)
+    scales = [torch.rand(broad) * 0.05 + 0.02 for _ in range(2)]
+    offsets = [torch.randint(-3, 4, broad).float() for _ in range(2)]
+    numbers = [stored(x, *s) for x, *s in zip((key, value), scales, offsets, strict=True)]
+    plain = [worth(x, *s) for x, *s in zip(numbers, scales, offsets, strict=True)]
+    options = {
+        "antiquant_scale": torch.stack([s.reshape(shape) for s in scales]),
+        "antiquant_offset": torch.stack([o.reshape(shape) for o in offsets]),
+    }
+    want = expected(query, *plain)[0]
+    close(fused(query, *numbers, input_layout="BNSD", **options)[0], want)
+    out = torch_npu.npu_incre_flash_attention(
+        query.npu(),
+        *[x.npu() for x in numbers],
+        num_heads=HEADS,
+        num_key_value_heads=KEY_HEADS,
+        scale_value=SCALE,
+        input_layout="BNSD",
+        **{name: value.npu() for name, value in options.items()},
+    )
+    close(out, want)
+
+
+@pytest.mark.parametrize("by_head", [False, True])
+def test_paged_caches_in_int8_with_scales_in_blocks(by_head: bool) -> None:
+    query, key, value = inputs(1, 8)
+    blocks = torch.tensor([[4, 1], [0, 3]], dtype=torch.int32)
+    caches, scales, plain = [], [], []
+    for x in (key, value):
+        scale = torch.rand(BATCH, KEY_HEADS if by_head else 1, 8, 1) * 0.05 + 0.02
+        numbers = stored(x, scale, None)
+        plain.append(worth(numbers, scale, None))
+        cache = torch.zeros(5, KEY_HEADS, 4, SIZE, dtype=torch.int8)
+        own = torch.zeros(5, scale.shape[1], 4)
+        for i in range(BATCH):
+            for j, block in enumerate(blocks[i].tolist()):
+                cache[block] = numbers[i, :, 4 * j : 4 * j + 4]
+                own[block] = scale[i, :, 4 * j : 4 * j + 4, 0]
+        caches.append(cache)
+        scales.append(own if by_head else own[:, 0])
+    out, _ = fused(
+        query,
+        *caches,
+        input_layout="BNSD",
+        block_table=blocks,
+        block_size=4,
+        actual_seq_lengths_kv=[6, 8],
+        key_antiquant_scale=scales[0],
+        value_antiquant_scale=scales[1],
+        key_antiquant_mode=5 if by_head else 4,
+        value_antiquant_mode=5 if by_head else 4,
+    )
+    for i, length in enumerate((6, 8)):
+        own = [x[i, :, :length] for x in plain]
+        close(out[i], reference.attend(query[i], *own, SCALE)[0])
+
+
+def test_int4_keys_and_values_are_packed_in_int32() -> None:
+    query, *_ = inputs(1)
+    numbers = torch.randint(-8, 8, (2, BATCH, KEY_HEADS, 7, SIZE))
+    nibbles = (numbers & 15).unflatten(-1, (SIZE // 8, 8))
+    packed = (nibbles << torch.arange(0, 32, 4)).sum(-1)
+    packed = torch.where(packed >= 2**31, packed - 2**32, packed).to(torch.int32)
+    scale = torch.rand(2, 1, KEY_HEADS, 1, SIZE)
+    out, _ = fused(
+        query,
+        packed[0],
+        packed[1],
+        input_layout="BNSD",
+        key_antiquant_scale=scale[0],
+        value_antiquant_scale=scale[1],
+    )
+    close(out, expected(query, *(numbers * scale))[0])
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "BSH"])
+@pytest.mark.parametrize("by_channel", [False, True])
+def test_output_in_int8(layout: str, by_channel: bool) -> None:
+    tensors = inputs()
+    shape = (HEADS, 1, SIZE) if by_channel else (1,)
+    scale, offset = torch.rand(shape) * 40 + 20, torch.randint(-5, 5, shape).float()
+    options = {"quant_scale2": scale.flatten(), "quant_offset2": offset.flatten()}
+    out, _ = fused(
+        *[reference.to_layout(t, layout) for t in tensors], input_layout=layout, **options
+    )
+    assert out.dtype == torch.int8
+    want = (expected(*tensors)[0] * scale + offset).clamp(-128, 127)
+    near = reference.to_layout(want, layout)
+    assert (out.cpu() - near).abs().max() <= 0.5 + 1e-4
+
+
+@pytest.mark.parametrize("layout", ["BSND", "BSH", "TND"])
+def test_query_in_int8_with_rotary_parts(layout: str) -> None:
+    """All in int8: a scale of the query for each token and head, one of all keys, one of values."""
+    torch.manual_seed(0)
+    lengths = [3, 5]
+    shape = (sum(lengths), HEADS, SIZE) if layout == "TND" else (BATCH, 5, HEADS, SIZE)
+    numbers = [
+        torch.randint(-128, 128, (*shape[:-2], n, SIZE), dtype=torch.int8) for n in (HEADS, 1, 1)
+    ]
+    rope = [torch.randn(*shape[:-2], n, 4).bfloat16() for n in (HEADS, 1)]
+    query_scale = torch.rand(shape[:-1]) * 0.02
+    key_scale, value_scale = torch.tensor([0.02]), torch.tensor([0.03])
+    plain = [
+        torch.cat((numbers[0] * query_scale.unsqueeze(-1), rope[0].float()), -1),
+        torch.cat((numbers[1] * key_scale, rope[1].float()), -1),
+        numbers[2] * value_scale,
+    ]
+
+    def given(x: torch.Tensor) -> torch.Tensor:
+        return x.flatten(2) if layout == "BSH" else x
+
+    options = {"actual_seq_lengths": [3, 8], "actual_seq_lengths_kv": [3, 8]}
+    out, _ = fused(
+        *[given(x) for x in numbers],
+        2,
+        input_layout=layout,
+        num_key_value_heads=1,
+        query_rope=given(rope[0]),
+        key_rope=given(rope[1]),
+        dequant_scale_query=query_scale,
+        dequant_scale_key=key_scale,
+        dequant_scale_value=value_scale,
+        query_quant_mode=3,
+        **(options if layout == "TND" else {}),
+    )
+    assert out.dtype == torch.bfloat16
+    parts = [x.split(lengths) if layout == "TND" else x for x in plain]
+    results = [
+        reference.attend(*[x.transpose(0, 1) for x in own], SCALE)[0].transpose(0, 1)
+        for own in zip(*parts, strict=True)
+    ]
+    want = torch.cat(results) if layout == "TND" else given(torch.stack(results))
+    torch.testing.assert_close(out.cpu().float(), want.float(), atol=2e-2, rtol=2e-2)
+
+
+def test_tokens_may_lie_at_the_end_of_their_rows() -> None:
+    query, key, value = inputs(5, 7)
+    out, _ = fused(
+        query,
+        key,
+        value,
+        input_layout="BNSD",
+        actual_seq_lengths=[2, 4],
+        actual_seq_lengths_kv=[3, 6],
+        query_padding_size=torch.tensor([1]),
+        kv_padding_size=torch.tensor([0]),
+    )
+    for i, (queries, keys) in enumerate(((2, 3), (4, 6))):
+        own = query[i, :, 4 - queries : 4], key[i, :, 7 - keys :], value[i, :, 7 - keys :]
+        want = torch.zeros(HEADS, 5, SIZE)
+        want[:, 4 - queries : 4] = reference.attend(*own, SCALE)[0].float()
+        close(out[i], want)
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "BSH"])
+def test_shared_prefix_precedes_every_sequence(layout: str) -> None:
+    query, key, value = inputs()
+    prefix = torch.randn(2, 1, KEY_HEADS, 4, SIZE)
+    out, _ = fused(
+        *[reference.to_layout(t, layout) for t in (query, key, value)],
+        input_layout=layout,
+        key_shared_prefix=reference.to_layout(prefix[0], layout),
+        value_shared_prefix=reference.to_layout(prefix[1], layout),
+        actual_shared_prefix_len=[3],
+    )
+    own = [
+        torch.cat((p[:, :, :3].expand(BATCH, -1, -1, -1), x), 2)
+        for p, x in zip(prefix, (key, value), strict=True)
+    ]
+    close(out, reference.to_layout(expected(query, *own)[0], layout))
 
 
 def test_fake_tensors_have_the_outputs_sizes() -> None:

@@ -46,16 +46,17 @@ Sizes sizesOf(const at::Tensor& tensor, std::string_view layout, int64_t heads) 
   return sizes;
 }
 
-at::Tensor inLayout(const Sizes& sizes, std::string_view layout, const at::Tensor& like) {
+at::Tensor inLayout(const Sizes& sizes, std::string_view layout, const at::Tensor& like,
+                    at::ScalarType dtype) {
   const auto [batch, heads, sequence, size] = sizes;
-  if (layout == "BSH") return shapes::sized({batch, sequence, heads * size}, like);
-  if (layout == "SBH") return shapes::sized({sequence, batch, heads * size}, like);
-  if (layout == "BSND") return shapes::sized({batch, sequence, heads, size}, like);
-  if (layout == "BNSD") return shapes::sized({batch, heads, sequence, size}, like);
-  if (layout == "NBSD") return shapes::sized({heads, batch, sequence, size}, like);
-  if (layout == "TND") return shapes::sized({sequence, heads, size}, like);
+  if (layout == "BSH") return shapes::sized({batch, sequence, heads * size}, like, dtype);
+  if (layout == "SBH") return shapes::sized({sequence, batch, heads * size}, like, dtype);
+  if (layout == "BSND") return shapes::sized({batch, sequence, heads, size}, like, dtype);
+  if (layout == "BNSD") return shapes::sized({batch, heads, sequence, size}, like, dtype);
+  if (layout == "NBSD") return shapes::sized({heads, batch, sequence, size}, like, dtype);
+  if (layout == "TND") return shapes::sized({sequence, heads, size}, like, dtype);
   TORCH_CHECK_VALUE(layout == "NTD", "unknown attention layout '", layout, "'");
-  return shapes::sized({heads, sequence, size}, like);
+  return shapes::sized({heads, sequence, size}, like, dtype);
 }
 
 std::string_view before(std::string_view layout) { return layout.substr(0, layout.find('_')); }
@@ -66,16 +67,18 @@ std::string_view after(std::string_view layout) {
 
 bool isPacked(std::string_view layout) { return layout == "TND" || layout == "NTD"; }
 
+// Elements of a head, of which int32 holds eight.
 int64_t valueSize(const at::Tensor& value, bool paged, std::string_view layout, int64_t key_heads) {
+  const int64_t packed = value.scalar_type() == at::kInt ? 8 : 1;
   if (paged ? value.dim() == 3 : layout == "BSH" || layout == "SBH") {
-    TORCH_CHECK(key_heads > 0 && value.dim() == 3 && value.size(2) % key_heads == 0,
+    TORCH_CHECK(key_heads > 0 && value.dim() == 3 && value.size(2) * packed % key_heads == 0,
                 "expected the last dimension of value, of ", value.sizes(),
                 ", to be divisible by the number of key heads, ", key_heads);
-    return value.size(2) / key_heads;
+    return value.size(2) * packed / key_heads;
   }
   TORCH_CHECK(value.dim() >= 3, "expected a value of 3 or more dimensions, but got ",
               value.sizes());
-  return paged && value.dim() == 5 ? value.size(2) * value.size(4) : value.size(-1);
+  return packed * (paged && value.dim() == 5 ? value.size(2) * value.size(4) : value.size(-1));
 }
 
 void checkOut(const char* name, const at::Tensor& out, const at::Tensor& expected) {
@@ -95,11 +98,19 @@ namespace shapes {
 
 at::Tensor inferAttention(const at::Tensor& query, const at::Tensor& value,
                           const std::optional<at::Tensor>& block_table, std::string_view layout,
-                          int64_t heads, int64_t key_heads) {
+                          int64_t heads, int64_t key_heads, at::ScalarType dtype) {
   Sizes sizes = sizesOf(query, before(layout), heads);
   sizes.size =
       valueSize(value, given(block_table), before(layout), key_heads == 0 ? heads : key_heads);
-  return inLayout(sizes, after(layout), query);
+  return inLayout(sizes, after(layout), query, dtype);
+}
+
+at::ScalarType inferredType(const at::Tensor& query, const std::optional<at::Tensor>& query_rope,
+                            const std::optional<at::Tensor>& quant_scale) {
+  if (given(quant_scale)) return at::kChar;
+  if (query.scalar_type() != at::kChar) return query.scalar_type();
+  TORCH_CHECK(given(query_rope), "expected query_rope with a query in int8");
+  return query_rope->scalar_type();
 }
 
 at::Tensor inferLogsumexp(const at::Tensor& query, std::string_view layout, int64_t heads,
@@ -124,7 +135,7 @@ at::Tensor trainedAttention(const at::Tensor& query, const at::Tensor& value, in
   } else {
     sizes.size = valueSize(value, false, layout, 0);
   }
-  return inLayout(sizes, layout, query);
+  return inLayout(sizes, layout, query, query.scalar_type());
 }
 
 at::Tensor attentionStatistics(const at::Tensor& query, int64_t heads, std::string_view layout) {
@@ -140,10 +151,11 @@ at::Tensor attentionStatistics(const at::Tensor& query, int64_t heads, std::stri
 void checkInferAttentionOut(const at::Tensor& query, const at::Tensor& value,
                             const std::optional<at::Tensor>& block_table, std::string_view layout,
                             int64_t heads, int64_t key_heads, bool wants_logsumexp,
-                            const at::Tensor& attention_out, const at::Tensor& softmax_lse) {
+                            at::ScalarType dtype, const at::Tensor& attention_out,
+                            const at::Tensor& softmax_lse) {
   const at::Tensor outlined = outline(query);
   checkOut("attention_out", attention_out,
-           shapes::inferAttention(outlined, value, block_table, layout, heads, key_heads));
+           shapes::inferAttention(outlined, value, block_table, layout, heads, key_heads, dtype));
   if (wants_logsumexp) {
     checkOut("softmax_lse", softmax_lse, shapes::inferLogsumexp(outlined, layout, heads, true));
   }

@@ -28,4 +28,11 @@ int64_t rotaryModeNumber(const char* op, std::string_view mode) {
   return 1;
 }
 
+c10::IValue rotaryModeWithout(const c10::IValue& rotate, const c10::IValue& mode) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!rotate.isTensor() || !rotate.toTensor().defined(),
+                              "npu_rotary_mul: there is no gradient with rotate; leave it out, or "
+                              "use rotary_mode");
+  return mode;
+}
+
 }  // namespace torch_npu

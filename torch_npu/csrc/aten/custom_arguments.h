@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 
 #include <initializer_list>
 #include <optional>
@@ -58,10 +59,13 @@ std::optional<at::Tensor> groupListTensor(at::TensorList x, at::OptionalIntArray
 void checkInferAttentionOut(const at::Tensor& query, const at::Tensor& value,
                             const std::optional<at::Tensor>& block_table, std::string_view layout,
                             int64_t heads, int64_t key_heads, bool wants_logsumexp,
-                            const at::Tensor& attention_out, const at::Tensor& softmax_lse);
+                            at::ScalarType dtype, const at::Tensor& attention_out,
+                            const at::Tensor& softmax_lse);
 
 // 'half' and 'interleave' as CANN's numbers.
 int64_t rotaryModeNumber(const char* op, std::string_view mode);
+// The mode of a backward pass, which does not know the matrix `rotate`.
+c10::IValue rotaryModeWithout(const c10::IValue& rotate, const c10::IValue& mode);
 
 // Optional lists of tensors as aclnn functions take them: a missing one is empty.
 template <>

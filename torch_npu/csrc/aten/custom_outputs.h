@@ -20,7 +20,11 @@ at::Tensor overLastDims(const at::Tensor& x, const at::Tensor& gamma);
 // logsumexp that goes with it.
 at::Tensor inferAttention(const at::Tensor& query, const at::Tensor& value,
                           const std::optional<at::Tensor>& block_table, std::string_view layout,
-                          int64_t heads, int64_t key_heads);
+                          int64_t heads, int64_t key_heads, at::ScalarType dtype);
+// The output's dtype: int8 with a scale to quantise it, else the query's (that of its rotary part
+// for a query in int8).
+at::ScalarType inferredType(const at::Tensor& query, const std::optional<at::Tensor>& query_rope,
+                            const std::optional<at::Tensor>& quant_scale);
 at::Tensor inferLogsumexp(const at::Tensor& query, std::string_view layout, int64_t heads,
                           bool wanted);
 // Attention for training: the output, and statistics of eight copies a value.

@@ -1,12 +1,19 @@
 // Ascend's fused attention for training: npu_fusion_attention and its gradient.
 //
-// One operator of PyTorch stands for two functions of CANN, for whole batches and for packed
-// sequences (layout TND), and for the drawing of dropout's bits. The backward pass draws the same
-// bits again from the seed and the offset that the forward pass gave back.
+// One operator of PyTorch stands for several functions of CANN, for whole batches and for packed
+// sequences (layout TND), with and without a sink or parts for rotary positions, and for the
+// drawing of dropout's bits. The backward pass draws the same bits again from the seed and the
+// offset that the forward pass gave back. The three versions of the operator differ in arguments;
+// one boxed kernel serves them all, which finds arguments by their names in the schema.
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 #include "torch_npu/csrc/aten/arguments.h"
 #include "torch_npu/csrc/aten/custom_arguments.h"
@@ -26,49 +33,149 @@ using OptionalTensor = std::optional<Tensor>;
 AclnnFunction aclnnDropoutGenMask("aclnnDropoutGenMask");
 AclnnFunction aclnnDropoutGenMaskV2Tensor("aclnnDropoutGenMaskV2Tensor");
 AclnnFunction aclnnFlashAttentionScoreV2("aclnnFlashAttentionScoreV2");
+AclnnFunction aclnnFlashAttentionScoreV3("aclnnFlashAttentionScoreV3");
 AclnnFunction aclnnFlashAttentionScoreGradV2("aclnnFlashAttentionScoreGradV2");
+AclnnFunction aclnnFlashAttentionScoreGradV3("aclnnFlashAttentionScoreGradV3");
 AclnnFunction aclnnFlashAttentionVarLenScoreV2("aclnnFlashAttentionVarLenScoreV2");
+AclnnFunction aclnnFlashAttentionVarLenScoreV3("aclnnFlashAttentionVarLenScoreV3");
+AclnnFunction aclnnFlashAttentionVarLenScoreV5("aclnnFlashAttentionVarLenScoreV5");
 AclnnFunction aclnnFlashAttentionUnpaddingScoreGradV2("aclnnFlashAttentionUnpaddingScoreGradV2");
+AclnnFunction aclnnFlashAttentionUnpaddingScoreGradV3("aclnnFlashAttentionUnpaddingScoreGradV3");
+AclnnFunction aclnnFlashAttentionUnpaddingScoreGradV5("aclnnFlashAttentionUnpaddingScoreGradV5");
 
 constexpr const char* kOperator = "npu_fusion_attention";
 
-// What the variants of the operator share.
-struct Call {
-  const Tensor& query;
-  const Tensor& key;
-  const Tensor& value;
-  int64_t heads;
-  std::string_view layout;
-  const OptionalTensor& bias;
-  const OptionalTensor& mask;
-  double scale;
-  double keep_probability;
-  int64_t pre_tokens;
-  int64_t next_tokens;
-  int64_t inner_precise;
-  OptionalIntArrayRef prefix;
-  OptionalIntArrayRef query_ends;
-  OptionalIntArrayRef key_ends;
-  int64_t sparse_mode;
-  int64_t bias_type;
+using Names = std::initializer_list<const char*>;
 
-  bool packed() const { return layout == "TND"; }
+// The arguments of a call by the names that the operator's schema gives them.
+class Named {
+ public:
+  Named(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values)
+      : schema_(schema), values_(values) {}
+
+  // Versions spell some arguments differently and lack others.
+  const c10::IValue* find(Names names) const {
+    for (const char* name : names) {
+      if (const auto index = schema_.argumentIndexWithName(name)) {
+        return &values_[static_cast<size_t>(*index)];
+      }
+    }
+    return nullptr;
+  }
+  Tensor tensor(const char* name) const { return find({name})->toTensor(); }
+  OptionalTensor optionalTensor(const char* name) const {
+    const c10::IValue* value = find({name});
+    return value != nullptr && value->isTensor() ? OptionalTensor(value->toTensor()) : std::nullopt;
+  }
+  double number(Names names) const { return find(names)->toDouble(); }
+  int64_t integer(Names names, int64_t otherwise = 0) const {
+    const c10::IValue* value = find(names);
+    return value == nullptr ? otherwise : value->toInt();
+  }
+  std::string text(const char* name) const { return find({name})->toStringRef(); }
+
+ private:
+  const c10::FunctionSchema& schema_;
+  c10::ArrayRef<c10::IValue> values_;
 };
 
-void check(const Call& call) {
-  TORCH_CHECK_VALUE(call.keep_probability > 0 && call.keep_probability <= 1, kOperator,
-                    ": expected keep_prob in (0, 1], but got ", call.keep_probability);
-  checkOneOf(kOperator, "sparse_mode", call.sparse_mode, {0, 1, 2, 3, 4, 5, 6});
-  checkOneOf(kOperator, "pse_type", call.bias_type, {0, 1});
-  TORCH_CHECK(call.key.scalar_type() == call.query.scalar_type() &&
-                  call.value.scalar_type() == call.query.scalar_type(),
-              kOperator, ": expected query, key and value of one dtype, but got ",
-              call.query.scalar_type(), ", ", call.key.scalar_type(), " and ",
-              call.value.scalar_type());
-  TORCH_CHECK(!given(call.mask) || call.mask->scalar_type() == at::kBool ||
-                  call.mask->scalar_type() == at::kByte,
+using Lengths = std::optional<std::vector<int64_t>>;
+
+// Lengths on the device are waited for; a call without values needs none.
+Lengths lengthsOf(const Named& arguments, const char* name) {
+  const c10::IValue* value = arguments.find({name});
+  if (value == nullptr || value->isNone()) {
+    return std::nullopt;
+  }
+  if (!value->isTensor()) {
+    return value->toDimVector().empty() ? Lengths() : Lengths(value->toIntVector());
+  }
+  if (!value->toTensor().defined() || onMeta(arguments.tensor("query"))) {
+    return std::nullopt;
+  }
+  TORCH_CHECK(!value->toTensor().is_meta(), kOperator,
+              "_v3: sequence lengths are needed, and tensors without values have none");
+  const Tensor host = value->toTensor().cpu().to(at::kLong).contiguous();
+  const auto* first = host.const_data_ptr<int64_t>();
+  return std::vector<int64_t>(first, first + host.numel());
+}
+
+OptionalIntArrayRef asReference(const Lengths& lengths) {
+  return lengths ? OptionalIntArrayRef(*lengths) : OptionalIntArrayRef();
+}
+
+constexpr int64_t kBiasBeforeScale = 1;
+
+// What the operator's versions, forward and backward, share.
+struct Call {
+  explicit Call(const Named& arguments)
+      : query(arguments.tensor("query")),
+        key(arguments.tensor("key")),
+        value(arguments.tensor("value")),
+        heads(arguments.integer({"head_num"})),
+        layout(arguments.text("input_layout")),
+        bias(arguments.optionalTensor("pse")),
+        mask(arguments.optionalTensor("atten_mask")),
+        query_rope(arguments.optionalTensor("query_rope")),
+        key_rope(arguments.optionalTensor("key_rope")),
+        sink(arguments.optionalTensor("sink")),
+        scale(arguments.number({"scale", "scale_value"})),
+        keep_probability(arguments.number({"keep_prob"})),
+        pre_tokens(arguments.integer({"pre_tockens", "pre_tokens"})),
+        next_tokens(arguments.integer({"next_tockens", "next_tokens"})),
+        inner_precise(arguments.integer({"inner_precise"})),
+        prefix(lengthsOf(arguments, "prefix")),
+        query_ends(lengthsOf(arguments, "actual_seq_qlen")),
+        key_ends(lengthsOf(arguments, "actual_seq_kvlen")),
+        sparse_mode(arguments.integer({"sparse_mode"})),
+        bias_type(arguments.integer({"pse_type"}, kBiasBeforeScale)) {
+    checkMissing(kOperator, "padding_mask", arguments.optionalTensor("padding_mask"));
+    checkMissing(kOperator, "q_start_idx", lengthsOf(arguments, "q_start_idx"));
+    checkMissing(kOperator, "kv_start_idx", lengthsOf(arguments, "kv_start_idx"));
+    const std::string statistics = arguments.text("softmax_layout");
+    TORCH_CHECK_VALUE(statistics.empty() || (statistics == "TND" && packed()), kOperator,
+                      ": expected softmax_layout to be '', or 'TND' with that layout, but got '",
+                      statistics, "'");
+    check();
+  }
+
+  bool packed() const { return layout == "TND"; }
+  bool rotary() const { return given(query_rope); }
+
+  Tensor query, key, value;
+  int64_t heads;
+  std::string layout;
+  OptionalTensor bias, mask, query_rope, key_rope, sink;
+  double scale, keep_probability;
+  int64_t pre_tokens, next_tokens, inner_precise;
+  Lengths prefix, query_ends, key_ends;
+  int64_t sparse_mode, bias_type;
+
+ private:
+  void check() const;
+};
+
+void Call::check() const {
+  TORCH_CHECK_VALUE(keep_probability > 0 && keep_probability <= 1, kOperator,
+                    ": expected keep_prob in (0, 1], but got ", keep_probability);
+  checkOneOf(kOperator, "sparse_mode", sparse_mode, {0, 1, 2, 3, 4, 5, 6});
+  checkOneOf(kOperator, "pse_type", bias_type, {0, 1});
+  TORCH_CHECK(
+      key.scalar_type() == query.scalar_type() && value.scalar_type() == query.scalar_type(),
+      kOperator, ": expected query, key and value of one dtype, but got ", query.scalar_type(),
+      ", ", key.scalar_type(), " and ", value.scalar_type());
+  TORCH_CHECK(!given(mask) || mask->scalar_type() == at::kBool || mask->scalar_type() == at::kByte,
               kOperator, ": expected atten_mask of dtype bool or uint8, but got ",
-              call.mask->scalar_type());
+              mask->scalar_type());
+  TORCH_CHECK(given(query_rope) == given(key_rope), kOperator,
+              ": expected query_rope and key_rope together");
+  TORCH_CHECK_NOT_IMPLEMENTED(!rotary() || packed(), kOperator,
+                              ": query_rope and key_rope need the layout TND, but got ", layout);
+  TORCH_CHECK(!given(sink) ||
+                  (sink->dim() == 1 && sink->size(0) == heads && sink->scalar_type() == at::kFloat),
+              kOperator, ": expected a sink of (head_num) in float32, but got ",
+              given(sink) ? sink->sizes() : at::IntArrayRef(), " in ",
+              given(sink) ? sink->scalar_type() : at::kFloat);
 }
 
 // How many elements of the matrix of weights dropout decides about.
@@ -138,6 +245,45 @@ Dropout makeDropout(const Call& call, const OptionalTensor& given_bits, int64_t 
   return dropout;
 }
 
+// Arguments that are never given.
+const OptionalTensor kNoTensor;
+const OptionalIntArrayRef kNoStart;
+// The statistics' layout is that of the input.
+constexpr std::string_view kLayoutOfInput = "same_as_input";
+
+void launchForward(const Call& c, const OptionalTensor& bits, const Tensor& maximum,
+                   const Tensor& sum, const Tensor& softmax, const Tensor& out) {
+  const OptionalIntArrayRef prefix = asReference(c.prefix);
+  const OptionalIntArrayRef queries = asReference(c.query_ends), keys = asReference(c.key_ends);
+  const std::string_view layout = c.layout;
+  if (c.packed() && given(c.sink)) {
+    launch(aclnnFlashAttentionVarLenScoreV5, c.query, c.query_rope, c.key, c.key_rope, c.value,
+           c.bias, bits, kNoTensor, c.mask, c.sink, prefix, queries, keys, kNoStart, kNoStart,
+           c.scale, c.keep_probability, c.pre_tokens, c.next_tokens, c.heads, layout,
+           c.inner_precise, c.sparse_mode, c.bias_type, kLayoutOfInput, maximum, sum, softmax, out);
+  } else if (c.rotary()) {
+    launch(aclnnFlashAttentionVarLenScoreV3, c.query, c.query_rope, c.key, c.key_rope, c.value,
+           c.bias, bits, kNoTensor, c.mask, prefix, queries, keys, kNoStart, kNoStart, c.scale,
+           c.keep_probability, c.pre_tokens, c.next_tokens, c.heads, layout, c.inner_precise,
+           c.sparse_mode, c.bias_type, maximum, sum, softmax, out);
+  } else if (c.packed()) {
+    launch(aclnnFlashAttentionVarLenScoreV2, c.query, c.key, c.value, c.bias, bits, kNoTensor,
+           c.mask, prefix, queries, keys, kNoStart, kNoStart, c.scale, c.keep_probability,
+           c.pre_tokens, c.next_tokens, c.heads, layout, c.inner_precise, c.sparse_mode,
+           c.bias_type, maximum, sum, softmax, out);
+  } else if (given(c.sink)) {
+    launch(aclnnFlashAttentionScoreV3, c.query, c.key, c.value, c.bias, bits, kNoTensor, c.mask,
+           c.sink, prefix, kNoStart, kNoStart, c.scale, c.keep_probability, c.pre_tokens,
+           c.next_tokens, c.heads, layout, c.inner_precise, c.sparse_mode, c.bias_type, maximum,
+           sum, softmax, out);
+  } else {
+    launch(aclnnFlashAttentionScoreV2, c.query, c.key, c.value, c.bias, bits, kNoTensor, c.mask,
+           prefix, kNoStart, kNoStart, c.scale, c.keep_probability, c.pre_tokens, c.next_tokens,
+           c.heads, layout, c.inner_precise, c.sparse_mode, c.bias_type, maximum, sum, softmax,
+           out);
+  }
+}
+
 struct Attention {
   Tensor out, maximum, sum, softmax;
 };
@@ -147,301 +293,183 @@ Attention attend(const Call& call, const OptionalTensor& bits) {
   Tensor maximum = shapes::attentionStatistics(call.query, call.heads, call.layout);
   Tensor sum = shapes::like(maximum);
   Tensor softmax = shapes::sized({0}, call.query);  // CANN's reserved output
-  const OptionalTensor none;
-  if (onMeta(call.query)) {
-    // Sizes and dtypes are all there is to know.
-  } else if (call.packed()) {
-    launch(aclnnFlashAttentionVarLenScoreV2, call.query, call.key, call.value, call.bias, bits,
-           none, call.mask, call.prefix, call.query_ends, call.key_ends, OptionalIntArrayRef(),
-           OptionalIntArrayRef(), call.scale, call.keep_probability, call.pre_tokens,
-           call.next_tokens, call.heads, call.layout, call.inner_precise, call.sparse_mode,
-           call.bias_type, maximum, sum, softmax, out);
-  } else {
-    launch(aclnnFlashAttentionScoreV2, call.query, call.key, call.value, call.bias, bits, none,
-           call.mask, call.prefix, OptionalIntArrayRef(), OptionalIntArrayRef(), call.scale,
-           call.keep_probability, call.pre_tokens, call.next_tokens, call.heads, call.layout,
-           call.inner_precise, call.sparse_mode, call.bias_type, maximum, sum, softmax, out);
+  if (!onMeta(call.query)) {
+    launchForward(call, bits, maximum, sum, softmax, out);
   }
   return {std::move(out), std::move(maximum), std::move(sum), std::move(softmax)};
 }
 
-using Forward = std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t, int64_t, int64_t>;
-
-Forward forward(const Call& call, const OptionalTensor& dropout_mask, int64_t seed,
-                int64_t offset) {
-  check(call);
-  const Dropout dropout = makeDropout(call, dropout_mask, seed, offset);
-  Attention result = attend(call, dropout.bits);
-  return {std::move(result.out), std::move(result.maximum),
-          std::move(result.sum), std::move(result.softmax),
-          dropout.seed,          dropout.offset,
-          dropout.count};
-}
-
-struct Gradients {
-  Tensor query, key, value, bias;
+// What the forward pass gave, of which the backward pass needs all but the last.
+struct Saved {
+  OptionalTensor maximum, sum, out, softmax;
 };
 
-Gradients attendBackward(const Call& call, const Tensor& dy, const OptionalTensor& softmax_max,
-                         const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
-                         const OptionalTensor& attention_in, const OptionalTensor& bits) {
-  TORCH_CHECK(given(softmax_max) && given(softmax_sum) && given(attention_in), kOperator,
-              "_grad: expected softmax_max, softmax_sum and attention_in of the forward pass");
-  Gradients gradients{shapes::like(call.query), shapes::like(call.key), shapes::like(call.value),
-                      given(call.bias) ? shapes::like(*call.bias) : shapes::sized({0}, call.query)};
-  const OptionalTensor none;
-  if (onMeta(call.query)) {
-    return gradients;
-  }
-  if (call.packed()) {
-    launch(aclnnFlashAttentionUnpaddingScoreGradV2, call.query, call.key, call.value, dy, call.bias,
-           bits, none, call.mask, softmax_max, softmax_sum, softmax_in, attention_in, call.prefix,
-           call.query_ends, call.key_ends, OptionalIntArrayRef(), OptionalIntArrayRef(), call.scale,
-           call.keep_probability, call.pre_tokens, call.next_tokens, call.heads, call.layout,
-           call.inner_precise, call.sparse_mode, call.bias_type, gradients.query, gradients.key,
-           gradients.value, gradients.bias);
+struct Gradients {
+  Tensor query, key, value, bias, query_rope, key_rope, sink;
+};
+
+void launchBackward(const Call& c, const Tensor& dy, const Saved& saved, const OptionalTensor& bits,
+                    const Gradients& into) {
+  const OptionalIntArrayRef prefix = asReference(c.prefix);
+  const OptionalIntArrayRef queries = asReference(c.query_ends), keys = asReference(c.key_ends);
+  const std::string_view layout = c.layout;
+  if (c.packed() && given(c.sink)) {
+    launch(aclnnFlashAttentionUnpaddingScoreGradV5, c.query, c.query_rope, c.key, c.key_rope,
+           c.value, dy, c.bias, bits, kNoTensor, c.mask, saved.maximum, saved.sum, saved.softmax,
+           saved.out, c.sink, prefix, queries, keys, kNoStart, kNoStart, c.scale,
+           c.keep_probability, c.pre_tokens, c.next_tokens, c.heads, layout, c.inner_precise,
+           c.sparse_mode, c.bias_type, kLayoutOfInput, into.query, into.query_rope, into.key,
+           into.key_rope, into.value, into.bias, into.sink);
+  } else if (c.rotary()) {
+    launch(aclnnFlashAttentionUnpaddingScoreGradV3, c.query, c.query_rope, c.key, c.key_rope,
+           c.value, dy, c.bias, bits, kNoTensor, c.mask, saved.maximum, saved.sum, saved.softmax,
+           saved.out, prefix, queries, keys, kNoStart, kNoStart, c.scale, c.keep_probability,
+           c.pre_tokens, c.next_tokens, c.heads, layout, c.inner_precise, c.sparse_mode,
+           c.bias_type, into.query, into.query_rope, into.key, into.key_rope, into.value,
+           into.bias);
+  } else if (c.packed()) {
+    launch(aclnnFlashAttentionUnpaddingScoreGradV2, c.query, c.key, c.value, dy, c.bias, bits,
+           kNoTensor, c.mask, saved.maximum, saved.sum, saved.softmax, saved.out, prefix, queries,
+           keys, kNoStart, kNoStart, c.scale, c.keep_probability, c.pre_tokens, c.next_tokens,
+           c.heads, layout, c.inner_precise, c.sparse_mode, c.bias_type, into.query, into.key,
+           into.value, into.bias);
+  } else if (given(c.sink)) {
+    launch(aclnnFlashAttentionScoreGradV3, c.query, c.key, c.value, dy, c.bias, bits, kNoTensor,
+           c.mask, saved.maximum, saved.sum, saved.softmax, saved.out, c.sink, prefix, kNoStart,
+           kNoStart, c.scale, c.keep_probability, c.pre_tokens, c.next_tokens, c.heads, layout,
+           c.inner_precise, c.sparse_mode, c.bias_type, into.query, into.key, into.value, into.bias,
+           into.sink);
   } else {
-    launch(aclnnFlashAttentionScoreGradV2, call.query, call.key, call.value, dy, call.bias, bits,
-           none, call.mask, softmax_max, softmax_sum, softmax_in, attention_in, call.prefix,
-           OptionalIntArrayRef(), OptionalIntArrayRef(), call.scale, call.keep_probability,
-           call.pre_tokens, call.next_tokens, call.heads, call.layout, call.inner_precise,
-           call.sparse_mode, call.bias_type, gradients.query, gradients.key, gradients.value,
-           gradients.bias);
+    launch(aclnnFlashAttentionScoreGradV2, c.query, c.key, c.value, dy, c.bias, bits, kNoTensor,
+           c.mask, saved.maximum, saved.sum, saved.softmax, saved.out, prefix, kNoStart, kNoStart,
+           c.scale, c.keep_probability, c.pre_tokens, c.next_tokens, c.heads, layout,
+           c.inner_precise, c.sparse_mode, c.bias_type, into.query, into.key, into.value,
+           into.bias);
+  }
+}
+
+Gradients attendBackward(const Call& call, const Tensor& dy, const Saved& saved,
+                         const OptionalTensor& bits) {
+  TORCH_CHECK(given(saved.maximum) && given(saved.sum) && given(saved.out), kOperator,
+              "_grad: expected softmax_max, softmax_sum and attention_in of the forward pass");
+  const auto likeOr = [&](const OptionalTensor& tensor) {
+    return given(tensor) ? shapes::like(*tensor) : shapes::sized({0}, call.query);
+  };
+  Gradients gradients{shapes::like(call.query), shapes::like(call.key),  shapes::like(call.value),
+                      likeOr(call.bias),        likeOr(call.query_rope), likeOr(call.key_rope),
+                      likeOr(call.sink)};
+  if (!onMeta(call.query)) {
+    launchBackward(call, dy, saved, bits, gradients);
   }
   return gradients;
 }
 
-Gradients backward(const Call& call, const Tensor& dy, const OptionalTensor& softmax_max,
-                   const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
-                   const OptionalTensor& attention_in, int64_t seed, int64_t offset,
-                   int64_t numels) {
-  check(call);
-  OptionalTensor bits;
-  if (call.keep_probability < 1) {
-    bits = drawBits(call.query, {numels}, 1 - call.keep_probability, seed, offset);
-  }
-  return attendBackward(call, dy, softmax_max, softmax_sum, softmax_in, attention_in, bits);
+// --- versions 1 and 2: the seed and the offset are numbers ------------------------------------
+
+void forward(const Call& call, const Named& arguments, torch::jit::Stack& results) {
+  const Dropout dropout = makeDropout(call, arguments.optionalTensor("dropout_mask"),
+                                      arguments.integer({"seed"}), arguments.integer({"offset"}));
+  Attention result = attend(call, dropout.bits);
+  torch::jit::push(results, std::move(result.out), std::move(result.maximum), std::move(result.sum),
+                   std::move(result.softmax), dropout.seed, dropout.offset, dropout.count);
 }
 
-void refuseOptions(const OptionalTensor& padding_mask, const OptionalTensor& sink,
-                   std::string_view softmax_layout, std::string_view layout) {
-  checkMissing(kOperator, "padding_mask", padding_mask);
-  checkMissing(kOperator, "sink", sink);
-  TORCH_CHECK_VALUE(softmax_layout.empty() || (softmax_layout == "TND" && layout == "TND"),
-                    kOperator, ": expected softmax_layout to be '', or 'TND' with that layout, ",
-                    "but got '", softmax_layout, "'");
-}
-
-constexpr int64_t kBiasBeforeScale = 1;
-
-Forward fusionAttention(const Tensor& query, const Tensor& key, const Tensor& value,
-                        int64_t head_num, std::string_view input_layout, const OptionalTensor& pse,
-                        const OptionalTensor& padding_mask, const OptionalTensor& atten_mask,
-                        double scale, double keep_prob, int64_t pre_tockens, int64_t next_tockens,
-                        int64_t inner_precise, OptionalIntArrayRef prefix,
-                        OptionalIntArrayRef actual_seq_qlen, OptionalIntArrayRef actual_seq_kvlen,
-                        int64_t sparse_mode, bool /*gen_mask_parallel*/, bool /*sync*/,
-                        std::string_view softmax_layout, const OptionalTensor& sink,
-                        const OptionalTensor& dropout_mask, int64_t seed, int64_t offset) {
-  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  return forward({query, key, value, head_num, input_layout, pse, atten_mask, scale, keep_prob,
-                  pre_tockens, next_tockens, inner_precise, prefix, actual_seq_qlen,
-                  actual_seq_kvlen, sparse_mode, kBiasBeforeScale},
-                 dropout_mask, seed, offset);
-}
-
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionGrad(
-    const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& dy, int64_t head_num,
-    std::string_view input_layout, const OptionalTensor& pse, const OptionalTensor& padding_mask,
-    const OptionalTensor& atten_mask, const OptionalTensor& softmax_max,
-    const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
-    const OptionalTensor& attention_in, double scale_value, double keep_prob, int64_t pre_tockens,
-    int64_t next_tockens, int64_t inner_precise, int64_t seed, int64_t offset, int64_t numels,
-    OptionalIntArrayRef prefix, OptionalIntArrayRef actual_seq_qlen,
-    OptionalIntArrayRef actual_seq_kvlen, int64_t sparse_mode, bool /*gen_mask_parallel*/,
-    bool /*sync*/, std::string_view softmax_layout, const OptionalTensor& sink) {
-  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  Gradients gradients =
-      backward({query, key, value, head_num, input_layout, pse, atten_mask, scale_value, keep_prob,
-                pre_tockens, next_tockens, inner_precise, prefix, actual_seq_qlen, actual_seq_kvlen,
-                sparse_mode, kBiasBeforeScale},
-               dy, softmax_max, softmax_sum, softmax_in, attention_in, seed, offset, numels);
-  return {std::move(gradients.query), std::move(gradients.key), std::move(gradients.value),
-          std::move(gradients.bias), shapes::sized({0}, query)};
-}
-
-Forward fusionAttentionV2(const Tensor& query, const Tensor& key, const Tensor& value,
-                          int64_t head_num, std::string_view input_layout,
-                          const OptionalTensor& pse, const OptionalTensor& padding_mask,
-                          const OptionalTensor& atten_mask, const OptionalTensor& query_rope,
-                          const OptionalTensor& key_rope, double scale, double keep_prob,
-                          int64_t pre_tokens, int64_t next_tokens, int64_t inner_precise,
-                          OptionalIntArrayRef prefix, OptionalIntArrayRef actual_seq_qlen,
-                          OptionalIntArrayRef actual_seq_kvlen, int64_t sparse_mode,
-                          bool /*gen_mask_parallel*/, bool /*sync*/, int64_t pse_type,
-                          OptionalIntArrayRef q_start_idx, OptionalIntArrayRef kv_start_idx,
-                          std::string_view softmax_layout, const OptionalTensor& sink,
-                          const OptionalTensor& dropout_mask, int64_t seed, int64_t offset) {
-  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  checkMissing(kOperator, "query_rope", query_rope);
-  checkMissing(kOperator, "key_rope", key_rope);
-  checkMissing(kOperator, "q_start_idx", q_start_idx);
-  checkMissing(kOperator, "kv_start_idx", kv_start_idx);
-  return forward({query, key, value, head_num, input_layout, pse, atten_mask, scale, keep_prob,
-                  pre_tokens, next_tokens, inner_precise, prefix, actual_seq_qlen, actual_seq_kvlen,
-                  sparse_mode, pse_type},
-                 dropout_mask, seed, offset);
-}
-
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionGradV2(
-    const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& dy, int64_t head_num,
-    std::string_view input_layout, const OptionalTensor& pse, const OptionalTensor& padding_mask,
-    const OptionalTensor& atten_mask, const OptionalTensor& softmax_max,
-    const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
-    const OptionalTensor& attention_in, const OptionalTensor& query_rope,
-    const OptionalTensor& key_rope, double scale_value, double keep_prob, int64_t pre_tokens,
-    int64_t next_tokens, int64_t inner_precise, int64_t seed, int64_t offset, int64_t numels,
-    OptionalIntArrayRef prefix, OptionalIntArrayRef actual_seq_qlen,
-    OptionalIntArrayRef actual_seq_kvlen, int64_t sparse_mode, bool /*gen_mask_parallel*/,
-    bool /*sync*/, int64_t pse_type, OptionalIntArrayRef q_start_idx,
-    OptionalIntArrayRef kv_start_idx, std::string_view softmax_layout, const OptionalTensor& sink) {
-  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  checkMissing(kOperator, "query_rope", query_rope);
-  checkMissing(kOperator, "key_rope", key_rope);
-  checkMissing(kOperator, "q_start_idx", q_start_idx);
-  checkMissing(kOperator, "kv_start_idx", kv_start_idx);
-  Gradients gradients =
-      backward({query, key, value, head_num, input_layout, pse, atten_mask, scale_value, keep_prob,
-                pre_tokens, next_tokens, inner_precise, prefix, actual_seq_qlen, actual_seq_kvlen,
-                sparse_mode, pse_type},
-               dy, softmax_max, softmax_sum, softmax_in, attention_in, seed, offset, numels);
-  const Tensor none = shapes::sized({0}, query);
-  return {std::move(gradients.query),
-          std::move(gradients.key),
-          std::move(gradients.value),
-          std::move(gradients.bias),
-          none,
-          none,
-          none};
-}
-
-// --- version 3: lengths, the seed and the offset are tensors ---------------------------------
-
-// Lengths on the device are waited for; a call without values needs none.
-std::optional<std::vector<int64_t>> hostLengths(const Tensor& query,
-                                                const OptionalTensor& lengths) {
-  if (onMeta(query) || !given(lengths)) {
+OptionalTensor bitsAgain(const Call& call, const Named& arguments) {
+  if (call.keep_probability >= 1) {
     return std::nullopt;
   }
-  TORCH_CHECK(!lengths->is_meta(), kOperator,
-              "_v3: sequence lengths are needed, and tensors without values have none");
-  const Tensor host = lengths->cpu().to(at::kLong).contiguous();
-  const auto* first = host.const_data_ptr<int64_t>();
-  return std::vector<int64_t>(first, first + host.numel());
+  return drawBits(call.query, {arguments.integer({"numels"})}, 1 - call.keep_probability,
+                  arguments.integer({"seed"}), arguments.integer({"offset"}));
 }
 
-OptionalIntArrayRef asReference(const std::optional<std::vector<int64_t>>& lengths) {
-  return lengths ? OptionalIntArrayRef(*lengths) : OptionalIntArrayRef();
-}
+// --- version 3: they are tensors, as the sequences' lengths are -------------------------------
 
-// Dropout's bits from a seed and an offset that lie on the device.
-OptionalTensor bitsOf(const Call& call, const Tensor& seed, const Tensor& offset) {
-  if (call.keep_probability >= 1 || onMeta(call.query)) {
+OptionalTensor bitsOf(const Call& call, const OptionalTensor& seed, const OptionalTensor& offset) {
+  if (call.keep_probability >= 1) {
+    return std::nullopt;
+  }
+  TORCH_CHECK(given(seed) && given(offset), kOperator,
+              "_grad_v3: dropout needs the forward pass's seed and offset");
+  if (onMeta(call.query)) {
     return std::nullopt;
   }
   const int64_t count = weights(call);
   Tensor bits = roomForBits(call.query, count);
-  launch(aclnnDropoutGenMaskV2Tensor, at::IntArrayRef(count), 1 - call.keep_probability, seed,
-         offset, int64_t{0}, call.query.scalar_type(), bits);
+  launch(aclnnDropoutGenMaskV2Tensor, at::IntArrayRef(count), 1 - call.keep_probability, *seed,
+         *offset, int64_t{0}, call.query.scalar_type(), bits);
   return bits;
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionV3(
-    const Tensor& query, const Tensor& key, const Tensor& value, int64_t head_num,
-    std::string_view input_layout, const OptionalTensor& pse, const OptionalTensor& padding_mask,
-    const OptionalTensor& atten_mask, double scale, double keep_prob, int64_t pre_tockens,
-    int64_t next_tockens, int64_t inner_precise, OptionalIntArrayRef prefix,
-    const OptionalTensor& actual_seq_qlen, const OptionalTensor& actual_seq_kvlen,
-    int64_t sparse_mode, bool /*gen_mask_parallel*/, bool /*sync*/, std::string_view softmax_layout,
-    const OptionalTensor& sink) {
-  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  const auto query_ends = hostLengths(query, actual_seq_qlen);
-  const auto key_ends = hostLengths(query, actual_seq_kvlen);
-  const Call call{query,
-                  key,
-                  value,
-                  head_num,
-                  input_layout,
-                  pse,
-                  atten_mask,
-                  scale,
-                  keep_prob,
-                  pre_tockens,
-                  next_tockens,
-                  inner_precise,
-                  prefix,
-                  asReference(query_ends),
-                  asReference(key_ends),
-                  sparse_mode,
-                  kBiasBeforeScale};
-  check(call);
-  Tensor seed = shapes::sized({1}, query, at::kLong);
-  Tensor offset = shapes::sized({1}, query, at::kLong);
-  if (!onMeta(query)) {
+void forwardV3(const Call& call, torch::jit::Stack& results) {
+  Tensor seed = shapes::sized({1}, call.query, at::kLong);
+  Tensor offset = shapes::sized({1}, call.query, at::kLong);
+  if (!onMeta(call.query)) {
     const RandomState state =
-        keep_prob < 1 ? drawRandom(std::nullopt, weights(call)) : RandomState{};
+        call.keep_probability < 1 ? drawRandom(std::nullopt, weights(call)) : RandomState{};
     seed.fill_(state.seed);
     offset.fill_(state.offset);
   }
   Attention result = attend(call, bitsOf(call, seed, offset));
-  return {std::move(result.out),     std::move(result.maximum), std::move(result.sum),
-          std::move(result.softmax), std::move(seed),           std::move(offset)};
+  torch::jit::push(results, std::move(result.out), std::move(result.maximum), std::move(result.sum),
+                   std::move(result.softmax), std::move(seed), std::move(offset));
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> fusionAttentionGradV3(
-    const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& dy, int64_t head_num,
-    std::string_view input_layout, const OptionalTensor& pse, const OptionalTensor& padding_mask,
-    const OptionalTensor& atten_mask, const OptionalTensor& softmax_max,
-    const OptionalTensor& softmax_sum, const OptionalTensor& softmax_in,
-    const OptionalTensor& attention_in, double scale_value, double keep_prob, int64_t pre_tockens,
-    int64_t next_tockens, int64_t inner_precise, const OptionalTensor& seed,
-    const OptionalTensor& offset, OptionalIntArrayRef prefix, const OptionalTensor& actual_seq_qlen,
-    const OptionalTensor& actual_seq_kvlen, int64_t sparse_mode, bool /*gen_mask_parallel*/,
-    bool /*sync*/, std::string_view softmax_layout, const OptionalTensor& sink) {
-  refuseOptions(padding_mask, sink, softmax_layout, input_layout);
-  const auto query_ends = hostLengths(query, actual_seq_qlen);
-  const auto key_ends = hostLengths(query, actual_seq_kvlen);
-  const Call call{query,
-                  key,
-                  value,
-                  head_num,
-                  input_layout,
-                  pse,
-                  atten_mask,
-                  scale_value,
-                  keep_prob,
-                  pre_tockens,
-                  next_tockens,
-                  inner_precise,
-                  prefix,
-                  asReference(query_ends),
-                  asReference(key_ends),
-                  sparse_mode,
-                  kBiasBeforeScale};
-  check(call);
-  TORCH_CHECK(keep_prob >= 1 || (given(seed) && given(offset)), kOperator,
-              "_grad_v3: dropout needs the forward pass's seed and offset");
-  const OptionalTensor bits = keep_prob < 1 ? bitsOf(call, *seed, *offset) : std::nullopt;
-  Gradients gradients =
-      attendBackward(call, dy, softmax_max, softmax_sum, softmax_in, attention_in, bits);
-  return {std::move(gradients.query), std::move(gradients.key), std::move(gradients.value),
-          std::move(gradients.bias), shapes::sized({0}, query)};
+// --- the operators ----------------------------------------------------------------------------
+
+constexpr size_t kResultsWithRope = 7;
+
+bool hasTensorSeed(const c10::FunctionSchema& schema) {
+  return schema.argumentIndexWithName("numels") == std::nullopt &&
+         schema.argumentIndexWithName("dropout_mask") == std::nullopt;
+}
+
+void fusionAttention(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const c10::FunctionSchema& schema = op.schema();
+  const auto values = torch::jit::pop(*stack, schema.arguments().size());
+  const Named arguments(schema, values);
+  const Call call(arguments);
+  if (hasTensorSeed(schema)) {
+    forwardV3(call, *stack);
+  } else {
+    forward(call, arguments, *stack);
+  }
+}
+
+void fusionAttentionGrad(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const c10::FunctionSchema& schema = op.schema();
+  const auto values = torch::jit::pop(*stack, schema.arguments().size());
+  const Named arguments(schema, values);
+  const Call call(arguments);
+  const OptionalTensor bits = hasTensorSeed(schema) ? bitsOf(call, arguments.optionalTensor("seed"),
+                                                             arguments.optionalTensor("offset"))
+                                                    : bitsAgain(call, arguments);
+  Gradients into = attendBackward(
+      call, arguments.tensor("dy"),
+      {arguments.optionalTensor("softmax_max"), arguments.optionalTensor("softmax_sum"),
+       arguments.optionalTensor("attention_in"), arguments.optionalTensor("softmax_in")},
+      bits);
+  torch::jit::push(*stack, std::move(into.query), std::move(into.key), std::move(into.value),
+                   std::move(into.bias));
+  if (schema.returns().size() == kResultsWithRope) {
+    torch::jit::push(*stack, std::move(into.query_rope), std::move(into.key_rope));
+  }
+  torch::jit::push(*stack, std::move(into.sink));
 }
 
 Tensor genMask(const Tensor& self, at::IntArrayRef size, double p, int64_t seed, int64_t offset,
                std::optional<bool> /*parallel*/, std::optional<bool> /*sync*/) {
   return drawBits(self, size, p, seed, offset);
 }
+
+struct Version {
+  const char* forward;
+  const char* backward;
+};
+constexpr Version kVersions[] = {
+    {"npu_fusion_attention", "npu_fusion_attention_grad"},
+    {"npu_fusion_attention_v2", "npu_fusion_attention_grad_v2"},
+    {"npu_fusion_attention_v3", "npu_fusion_attention_grad_v3"},
+};
 
 }  // namespace
 
@@ -509,90 +537,91 @@ TORCH_LIBRARY_FRAGMENT(npu, m) {
       "bool? parallel=True, bool? sync=None) -> Tensor");
 }
 
-TORCH_LIBRARY_IMPL(npu, PrivateUse1, m) {
-  m.impl("npu_fusion_attention", TORCH_FN(fusionAttention));
-  m.impl("npu_fusion_attention_grad", TORCH_FN(fusionAttentionGrad));
-  m.impl("npu_fusion_attention_v2", TORCH_FN(fusionAttentionV2));
-  m.impl("npu_fusion_attention_grad_v2", TORCH_FN(fusionAttentionGradV2));
-  m.impl("npu_fusion_attention_v3", TORCH_FN(fusionAttentionV3));
-  m.impl("npu_fusion_attention_grad_v3", TORCH_FN(fusionAttentionGradV3));
-  m.impl("_npu_dropout_gen_mask.Tensor", TORCH_FN(genMask));
-}
+namespace {
 
-TORCH_LIBRARY_IMPL(npu, Meta, m) {
-  m.impl("npu_fusion_attention", TORCH_FN(fusionAttention));
-  m.impl("npu_fusion_attention_grad", TORCH_FN(fusionAttentionGrad));
-  m.impl("npu_fusion_attention_v2", TORCH_FN(fusionAttentionV2));
-  m.impl("npu_fusion_attention_grad_v2", TORCH_FN(fusionAttentionGradV2));
-  m.impl("npu_fusion_attention_v3", TORCH_FN(fusionAttentionV3));
-  m.impl("npu_fusion_attention_grad_v3", TORCH_FN(fusionAttentionGradV3));
-}
-
-// Positions in the operators' schemas.
-const Derivative kDerivative{
-    .name = "npu::npu_fusion_attention",
-    .backward = {"npu::npu_fusion_attention_grad", ""},
-    .targets = {0, 1, 2, 5},
-    .inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20},
-    .described = {},
-    .outputs = {0, 1, 2, 3, 4, 5, 6},
-    .gradients = {0},
-    .arguments = [](const Derivation& call) -> torch::jit::Stack {
-      torch::jit::Stack stack = {call.input(0), call.input(1), call.input(2), call.grad(0)};
-      for (size_t i = 3; i <= 7; ++i) stack.push_back(call.input(i));
-      for (const size_t i : {1, 2, 3, 0}) stack.push_back(call.result(i));
-      for (size_t i = 8; i <= 12; ++i) stack.push_back(call.input(i));
-      for (const size_t i : {4, 5, 6}) stack.push_back(call.result(i));
-      for (size_t i = 13; i <= 20; ++i) stack.push_back(call.input(i));
-      return stack;
-    }};
-
-const Derivative kDerivativeV2{.name = "npu::npu_fusion_attention_v2",
-                               .backward = {"npu::npu_fusion_attention_grad_v2", ""},
-                               .targets = {0, 1, 2, 5},
-                               .inputs = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
-                                          13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25},
-                               .described = {},
-                               .outputs = {0, 1, 2, 3, 4, 5, 6},
-                               .gradients = {0},
-                               .arguments = [](const Derivation& call) -> torch::jit::Stack {
-                                 torch::jit::Stack stack = {call.input(0), call.input(1),
-                                                            call.input(2), call.grad(0)};
-                                 for (size_t i = 3; i <= 7; ++i) stack.push_back(call.input(i));
-                                 for (const size_t i : {1, 2, 3, 0})
-                                   stack.push_back(call.result(i));
-                                 for (size_t i = 8; i <= 14; ++i) stack.push_back(call.input(i));
-                                 for (const size_t i : {4, 5, 6}) stack.push_back(call.result(i));
-                                 for (size_t i = 15; i <= 25; ++i) stack.push_back(call.input(i));
-                                 return stack;
-                               }};
-
-const Derivative kDerivativeV3{
-    .name = "npu::npu_fusion_attention_v3",
-    .backward = {"npu::npu_fusion_attention_grad_v3", ""},
-    .targets = {0, 1, 2, 5},
-    .inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20},
-    .described = {},
-    .outputs = {0, 1, 2, 3, 4, 5},
-    .gradients = {0},
-    .arguments = [](const Derivation& call) -> torch::jit::Stack {
-      torch::jit::Stack stack = {call.input(0), call.input(1), call.input(2), call.grad(0)};
-      for (size_t i = 3; i <= 7; ++i) stack.push_back(call.input(i));
-      for (const size_t i : {1, 2, 3, 0}) stack.push_back(call.result(i));
-      for (size_t i = 8; i <= 12; ++i) stack.push_back(call.input(i));
-      for (const size_t i : {4, 5}) stack.push_back(call.result(i));
-      for (size_t i = 13; i <= 20; ++i) stack.push_back(call.input(i));
-      return stack;
-    }};
-
-TORCH_LIBRARY_IMPL(npu, AutogradPrivateUse1, m) {
-  m.impl("npu_fusion_attention", differentiable({&kDerivative}));
-  m.impl("npu_fusion_attention_v2", differentiable({&kDerivativeV2}));
-  m.impl("npu_fusion_attention_v3", differentiable({&kDerivativeV3}));
-  for (const char* gradient : {"npu_fusion_attention_grad", "npu_fusion_attention_grad_v2",
-                               "npu_fusion_attention_grad_v3"}) {
-    m.impl(gradient, torch::autograd::autogradNotImplementedFallback());
+void registerKernels(torch::Library& m) {
+  for (const auto& [forward, backward] : kVersions) {
+    m.impl(forward, torch::CppFunction::makeFromBoxedFunction<&fusionAttention>());
+    m.impl(backward, torch::CppFunction::makeFromBoxedFunction<&fusionAttentionGrad>());
   }
 }
 
+TORCH_LIBRARY_IMPL(npu, PrivateUse1, m) {
+  registerKernels(m);
+  m.impl("_npu_dropout_gen_mask.Tensor", TORCH_FN(genMask));
+}
+
+TORCH_LIBRARY_IMPL(npu, Meta, m) { registerKernels(m); }
+
+// --- the derivatives --------------------------------------------------------------------------
+
+const c10::FunctionSchema& schemaOf(const char* name) {
+  return c10::Dispatcher::singleton()
+      .findSchemaOrThrow((std::string("npu::") + name).c_str(), "")
+      .schema();
+}
+
+// Where an argument of the backward operator comes from.
+c10::IValue backwardArgument(const Derivation& call, const c10::FunctionSchema& forward,
+                             const std::string& name) {
+  static const std::vector<std::pair<std::string, size_t>> kResults = {
+      {"attention_in", 0}, {"softmax_max", 1}, {"softmax_sum", 2}, {"softmax_in", 3},
+      {"seed", 4},         {"offset", 5},      {"numels", 6}};
+  if (name == "dy") {
+    return call.grad(0);
+  }
+  for (const auto& [argument, position] : kResults) {
+    if (argument == name) return call.result(position);
+  }
+  const auto index = forward.argumentIndexWithName(name == "scale_value" ? "scale" : name);
+  TORCH_INTERNAL_ASSERT(index.has_value(), forward.name(), " has no ", name);
+  return call.input(static_cast<size_t>(*index));
+}
+
+template <size_t version>
+torch::jit::Stack backwardArguments(const Derivation& call) {
+  const c10::FunctionSchema& forward = schemaOf(kVersions[version].forward);
+  torch::jit::Stack stack;
+  for (const c10::Argument& argument : schemaOf(kVersions[version].backward).arguments()) {
+    stack.push_back(backwardArgument(call, forward, argument.name()));
+  }
+  return stack;
+}
+
+template <size_t version>
+const Derivative* derivative() {
+  static const std::string name = std::string("npu::") + kVersions[version].forward;
+  static const Derivative result = [] {
+    const c10::FunctionSchema& schema = schemaOf(kVersions[version].forward);
+    Derivative made{.name = name.c_str(),
+                    .backward = {std::string("npu::") + kVersions[version].backward, ""},
+                    .targets = {},
+                    .inputs = {},
+                    .described = {},
+                    .outputs = {},
+                    .gradients = {0},
+                    .arguments = &backwardArguments<version>};
+    // In the order of the backward operator's results.
+    for (const char* target : {"query", "key", "value", "pse", "query_rope", "key_rope", "sink"}) {
+      if (const auto index = schema.argumentIndexWithName(target)) {
+        made.targets.push_back(static_cast<size_t>(*index));
+      }
+    }
+    for (size_t i = 0; i < schema.arguments().size(); ++i) made.inputs.push_back(i);
+    for (size_t i = 0; i < schema.returns().size(); ++i) made.outputs.push_back(i);
+    return made;
+  }();
+  return &result;
+}
+
+TORCH_LIBRARY_IMPL(npu, AutogradPrivateUse1, m) {
+  m.impl(kVersions[0].forward, differentiable({derivative<0>()}));
+  m.impl(kVersions[1].forward, differentiable({derivative<1>()}));
+  m.impl(kVersions[2].forward, differentiable({derivative<2>()}));
+  for (const auto& [forward, backward] : kVersions) {
+    m.impl(backward, torch::autograd::autogradNotImplementedFallback());
+  }
+}
+
+}  // namespace
 }  // namespace torch_npu
