@@ -9,8 +9,8 @@ On the left the inputs that get the call's results, in order. On the right posit
 in the order of the called operator's schema (keyword-only ones included; what is left out takes
 its default): ``grad`` or ``grad0``, ``grad1``, … for the gradient of an output, ``result0``, … for
 an output, the operator's own arguments by name, ``mask`` for which of the inputs on the left need
-a gradient, or a C++ expression over ``sizes(name)``, ``size(name, dim)`` and ``dtype(name)``, in which
-functions are called with their namespace.
+a gradient, or a C++ expression over ``sizes(name)``, ``size(name, dim)`` and ``dtype(name)``; it
+calls functions by their names with namespaces.
 """
 
 from __future__ import annotations

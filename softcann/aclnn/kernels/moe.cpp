@@ -60,13 +60,24 @@ at::Tensor rowsAt(const at::Tensor& source, const at::Tensor& positions) {
 }  // namespace
 
 void gatingTopK(const at::Tensor& x, OptionalTensorRef bias, const GatingOptions& options,
-                at::Tensor& y, at::Tensor& expert, const at::Tensor& norm_out) {
+                OptionalTensorRef ids, OptionalTensorRef table, at::Tensor& y, at::Tensor& expert,
+                const at::Tensor& norm_out) {
   TORCH_CHECK(options.norm_type == 0 || options.norm_type == 1,
               "expected norm_type 0 or 1, but got ", options.norm_type);
   const at::Tensor wide = x.to(at::kFloat);
   const at::Tensor weights = options.norm_type == 0 ? wide.softmax(-1) : wide.sigmoid();
   const at::Tensor scores = bias.has_value() ? weights.add(bias->to(at::kFloat)) : weights;
-  const at::Tensor chosen = largest(withinBestGroups(scores, options), options.k);
+  TORCH_CHECK(ids.has_value() == table.has_value(), "expected input_ids and tid2eid together");
+  at::Tensor chosen;
+  if (ids.has_value()) {
+    TORCH_CHECK(ids->dim() == 1 && ids->size(0) == x.size(0) && table->dim() == 2 &&
+                    table->size(1) == options.k,
+                "expected input_ids of (rows) and tid2eid of (ids, k), but got ", ids->sizes(),
+                " and ", table->sizes());
+    chosen = table->index_select(0, ids->to(at::kLong)).to(at::kLong);
+  } else {
+    chosen = largest(withinBestGroups(scores, options), options.k);
+  }
   at::Tensor values = weights.gather(-1, chosen);
   if (options.norm_type == 1 || options.renorm == 1) {
     values = values.div(values.sum(-1, /*keepdim=*/true).add_(options.epsilon));

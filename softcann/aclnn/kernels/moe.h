@@ -22,8 +22,10 @@ struct GatingOptions {
 
 // Weights (rows, k) of the chosen experts, their numbers (int32), and all weights if `norm_out` has
 // elements. `bias` takes part in the choice only.
+// With ids of the rows and a table (ids, k), the table says which experts a row has.
 void gatingTopK(const at::Tensor& x, OptionalTensorRef bias, const GatingOptions& options,
-                at::Tensor& y, at::Tensor& expert, const at::Tensor& norm_out);
+                OptionalTensorRef ids, OptionalTensorRef table, at::Tensor& y, at::Tensor& expert,
+                const at::Tensor& norm_out);
 // The gradient of x from the weights of all experts (norm_out), that of y, and the chosen experts.
 void gatingTopKGrad(const at::Tensor& norm, const at::Tensor& grad_y, const at::Tensor& expert,
                     int64_t renorm, int64_t norm_type, double scaling, double epsilon,

@@ -150,13 +150,18 @@ at::Tensor plainScale(const at::Tensor& scale) {
   return scale.view(at::kLong).bitwise_and(0xffffffffLL).to(at::kInt).view(at::kFloat);
 }
 
-void transQuantParam(const at::Tensor& scale, OptionalTensorRef offset, at::Tensor& out) {
-  // The product unit reads the upper 19 bits of a float32; bit 46 says that a 9-bit offset follows
-  // at bit 37.
-  at::Tensor bits = scale.contiguous().view(at::kInt).to(at::kLong).bitwise_and(0xffffe000LL);
+void transQuantParam(const at::Tensor& scale, OptionalTensorRef offset, bool rounds,
+                     at::Tensor& out) {
+  // The product unit reads the upper 19 bits of a float32; bit 46 marks the form, and a 9-bit
+  // offset stands at bit 37.
+  at::Tensor bits = scale.contiguous().view(at::kInt).to(at::kLong).bitwise_and(0xffffffffLL);
+  if (rounds) {  // halves to the even number
+    bits = bits.add(bits.bitwise_right_shift(13).bitwise_and(1)).add_(0xfff);
+  }
+  bits = bits.bitwise_and(0xffffe000LL).bitwise_or(int64_t{1} << 46);
   if (offset.has_value()) {
     const at::Tensor nine = offset->round().clamp(-256, 255).to(at::kLong).bitwise_and(511);
-    bits = bits.bitwise_or(nine.bitwise_left_shift(37)).bitwise_or(int64_t{1} << 46);
+    bits = bits.bitwise_or(nine.bitwise_left_shift(37));
   }
   out.view(at::kLong).copy_(bits);
 }

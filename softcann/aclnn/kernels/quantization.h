@@ -30,9 +30,10 @@ void dynamicQuant(const at::Tensor& x, OptionalTensorRef smooth, OptionalTensorR
                   const DynamicQuantization& options, at::Tensor& y, at::Tensor& scale,
                   const at::Tensor& offset);
 
-// A scale in the form that CANN gives to int64: the bits of a float32.
+// A scale in the form that CANN gives to int64: the upper 19 bits of a float32, rounded to or cut.
 at::Tensor plainScale(const at::Tensor& scale);
-void transQuantParam(const at::Tensor& scale, OptionalTensorRef offset, at::Tensor& out);
+void transQuantParam(const at::Tensor& scale, OptionalTensorRef offset, bool rounds,
+                     at::Tensor& out);
 
 // (x1 @ x2 + bias) * scale * pertoken_scale + offset; a floating bias is added at the end. int32
 // matrices hold packed int4.

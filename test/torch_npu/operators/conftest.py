@@ -17,6 +17,8 @@ def on(device: str, value: Any) -> Any:
         return value.detach().to(device).requires_grad_(value.requires_grad)
     if isinstance(value, (list, tuple)):
         return type(value)(on(device, item) for item in value)
+    if isinstance(value, dict):
+        return {key: on(device, item) for key, item in value.items()}
     return value
 
 

@@ -179,6 +179,31 @@ def test_top_k_top_p_keeps_the_likely_ones(k: list[int] | None, p: list[float] |
         assert torch.equal(out[row], want)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_cross_entropy_loss(
+    compare: Any, reduction: str, weighted: bool, dtype: torch.dtype
+) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(5, 7).to(dtype).requires_grad_()
+    target, weight = torch.tensor([0, 6, 3, 3, 1]), torch.rand(7) if weighted else None
+    options = {"weight": weight, "reduction": reduction, "ignore_index": 3, "label_smoothing": 0.1}
+
+    def reference(x: torch.Tensor, target: torch.Tensor, **_: Any) -> Any:
+        own = {**options, "weight": None if weight is None else weight.to(dtype)}
+        loss = torch.nn.functional.cross_entropy(x, target, **own)
+        return loss if reduction == "none" else loss.view(1), x.detach().log_softmax(1)
+
+    compare(torch_npu.npu_cross_entropy_loss, reference, x, target, **options)
+
+
+def test_cross_entropy_loss_refuses_zloss() -> None:
+    x, target = torch.rand(2, 3, device="npu"), torch.zeros(2, dtype=torch.int64, device="npu")
+    with pytest.raises(NotImplementedError, match="npu_cross_entropy_loss: zloss"):
+        torch_npu.npu_cross_entropy_loss(x, target, return_zloss=True)
+
+
 @pytest.mark.covers("torch_npu.npu_iou")
 def test_iou_of_each_pair_of_boxes() -> None:
     boxes = torch.tensor([[0.0, 0, 10, 10], [10, 10, 20, 20], [32, 32, 38, 42]])
@@ -191,6 +216,7 @@ def test_iou_of_each_pair_of_boxes() -> None:
     wide = torch.tensor([[0.0, 0, 20, 20]])
     foreground = torch_npu.npu_iou(wide.npu(), truths.npu(), 1)
     torch.testing.assert_close(foreground.cpu(), torch.tensor([[1.0], [0.0], [1.0]]))
+    assert torch.equal(torch_npu.npu_ptiou(boxes.npu(), truths.npu()).cpu(), out.cpu())
     with pytest.raises(NotImplementedError, match="npu_iou: mode 2"):
         torch_npu.npu_iou(boxes.npu(), truths.npu(), 2)
 
@@ -290,6 +316,46 @@ def test_kv_rmsnorm_rope_cache_in_blocks_and_in_nz(mode: str) -> None:
         want[slots[:-1]] = tokens.reshape(-1, width)[:-1]
         rows = nz(cache.cpu()) if "NZ" in mode else cache.cpu().view(12, width)
         torch.testing.assert_close(rows, want)
+
+
+@pytest.mark.parametrize("mode", ["PA", "PA_NZ"])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_kv_rmsnorm_rope_cache_in_int8(mode: str, shifted: bool) -> None:
+    torch.manual_seed(0)
+    length, width = 5, 32
+    kv, gamma = torch.randn(1, 1, length, 2 * width), torch.randn(width)
+    cos, sin = torch.randn(2, 1, 1, length, width)
+    scales, offsets = torch.rand(2, width) * 30 + 10, torch.randint(-9, 9, (2, width)).float()
+    slots = torch.tensor([7, 0, 3, 2, 5])
+    caches = [torch.zeros(2, 4, 1, width, dtype=torch.int8, device="npu") for _ in range(2)]
+    options = {"k_rope_scale": scales[0], "c_kv_scale": scales[1]}
+    if shifted:
+        options |= {"k_rope_offset": offsets[0], "c_kv_offset": offsets[1]}
+    out = torch_npu.npu_kv_rmsnorm_rope_cache(
+        *[t.npu() for t in (kv, gamma, cos, sin, slots)],
+        *caches,
+        **{name: value.npu() for name, value in options.items()},
+        cache_mode=mode,
+        is_output_kv=True,
+    )
+    wide = kv[..., :width]
+    compressed = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5) * gamma
+    parts = interleaved(kv[..., width:], cos, sin), compressed
+    for i, (cache, tokens) in enumerate(zip(caches, parts, strict=True)):
+        torch.testing.assert_close(out[2 + i].cpu(), tokens)
+        want = tokens.view(length, width) * scales[i] + (offsets[i] if shifted else 0)
+        rows = cache.cpu()  # a row of 32 numbers is one piece, so both modes lay it out alike
+        assert (rows.view(8, width)[slots] - want.clamp(-128, 127)).abs().max() <= 0.5 + 1e-3
+
+
+def test_kv_rmsnorm_rope_cache_in_int8_needs_scales() -> None:
+    x, gamma = torch.ones(1, 1, 1, 4, device="npu"), torch.ones(2, device="npu")
+    index = torch.zeros(1, dtype=torch.int64, device="npu")
+    cache = torch.zeros(1, 1, 1, 2, dtype=torch.int8, device="npu")
+    with pytest.raises(RuntimeError, match="a cache in int8 needs"):
+        torch_npu.npu_kv_rmsnorm_rope_cache(
+            x, gamma, x[..., :2], x[..., :2], index, cache, cache, cache_mode="PA"
+        )
 
 
 def test_kv_rmsnorm_rope_cache_refuses_another_mode() -> None:

@@ -69,6 +69,32 @@ def test_gating_s_gradient(compare: Any, norm_type: int, renorm: int, dtype: tor
     compare(torch_npu.npu_moe_gating_top_k, reference, x, 3, **options)
 
 
+@pytest.mark.parametrize("norm_type", [0, 1])
+def test_gating_by_a_table_of_experts(compare: Any, norm_type: int) -> None:
+    torch.manual_seed(0)
+    ids, table = torch.tensor([2, 0, 2, 3]), torch.stack([torch.randperm(8)[:3] for _ in range(4)])
+
+    def reference(x: torch.Tensor, k: int, **_: Any) -> Any:
+        weights = torch.softmax(x, -1) if norm_type == 0 else torch.sigmoid(x)
+        values = weights.gather(1, table[ids])
+        if norm_type == 1:
+            values = values / values.sum(-1, keepdim=True)
+        return 2.5 * values, table[ids].int(), weights.detach()
+
+    x = torch.randn(4, 8, requires_grad=True)
+    options = {"norm_type": norm_type, "routed_scaling_factor": 2.5}
+    compare(
+        torch_npu.npu_moe_gating_top_k, reference, x, 3, input_ids=ids, tid2eid=table, **options
+    )
+
+
+def test_gating_by_a_table_needs_both_parts() -> None:
+    with pytest.raises(RuntimeError, match="input_ids and tid2eid together"):
+        torch_npu.npu_moe_gating_top_k(
+            torch.rand(2, 4, device="npu"), 1, input_ids=torch.zeros(2, device="npu").long()
+        )
+
+
 def test_gating_s_backward_refuses_experts_of_another_shape() -> None:
     with pytest.raises(RuntimeError, match="grad_y and expertIdx of the same sizes"):
         torch_npu.npu_moe_gating_top_k_backward(

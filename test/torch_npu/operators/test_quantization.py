@@ -179,6 +179,24 @@ def test_scale_in_int64_is_the_bits_of_a_float() -> None:
     torch.testing.assert_close(out.cpu(), ((x1.double() @ x2.double()) * scale).half())
 
 
+@pytest.mark.parametrize("round_mode", [0, 1])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_scale_as_the_product_unit_reads_it(round_mode: int, shifted: bool) -> None:
+    """The upper 19 bits of the float, bit 46, and nine bits of the offset from bit 37 on."""
+    scale = torch.tensor([1.0, 1.00098, 0.3, 3.1415927])
+    offset = torch.tensor([3.4, -300.0, 255.0, -1.0])
+    packed = torch_npu.npu_trans_quant_param(
+        scale.npu(), offset.npu() if shifted else None, round_mode
+    )
+    bits = scale.view(torch.int32).long()
+    if round_mode == 1:
+        bits = (bits.double() / 2**13).round().long() * 2**13  # halves to even
+    want = (bits & 0xFFFFE000) | (1 << 46)
+    if shifted:
+        want |= (torch.tensor([3, -256, 255, -1]) & 0x1FF) << 37
+    assert packed.cpu().tolist() == want.tolist()
+
+
 @pytest.mark.parametrize("group", [0, 4])
 @pytest.mark.covers("torch_npu.npu_weight_quant_batchmatmul")
 def test_weight_quant_matmul(group: int) -> None:

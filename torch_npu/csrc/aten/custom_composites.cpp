@@ -2,15 +2,18 @@
 // come with those.
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
@@ -230,6 +233,30 @@ Tensor layerNormEval(const Tensor& input, IntArrayRef normalized_shape,
   return at::layer_norm(input, normalized_shape, weight, bias, eps);
 }
 
+std::tuple<Tensor, Tensor, Tensor, Tensor> crossEntropyLoss(
+    const Tensor& input, const Tensor& target, const OptionalTensor& weight,
+    std::string_view reduction, int64_t ignore_index, double label_smoothing,
+    double lse_square_scale_for_zloss, bool return_zloss) {
+  constexpr const char* kOp = "npu_cross_entropy_loss";
+  checkOnNpu(kOp, input);
+  TORCH_CHECK_NOT_IMPLEMENTED(lse_square_scale_for_zloss == 0 && !return_zloss, kOp,
+                              ": zloss is not supported; leave its arguments out");
+  TORCH_CHECK_VALUE(reduction == "mean" || reduction == "sum" || reduction == "none", kOp,
+                    ": expected reduction 'mean', 'sum' or 'none', but got '", reduction, "'");
+  TORCH_CHECK(input.dim() == 2 && target.dim() == 1 && input.size(0) == target.size(0), kOp,
+              ": expected input of (N, C) and target of (N), but got ", input.sizes(), " and ",
+              target.sizes());
+  const int64_t number = reduction == "mean"  ? at::Reduction::Mean
+                         : reduction == "sum" ? at::Reduction::Sum
+                                              : at::Reduction::None;
+  const OptionalTensor own = given(weight) ? weight->to(input.dtype()) : OptionalTensor();
+  const Tensor loss =
+      at::cross_entropy_loss(input, target, own, number, ignore_index, label_smoothing);
+  const Tensor none = at::empty({0}, input.options());
+  return {loss.dim() == 0 ? loss.unsqueeze(0) : loss, at::log_softmax(input.detach(), 1), none,
+          none};
+}
+
 // What CANN puts in the place of a hidden score.
 constexpr double kHiddenScore = -10000.0;
 
@@ -293,13 +320,21 @@ Tensor overlaps(const Tensor& rows, const Tensor& columns, bool over_rows = fals
   return common.div(whole.masked_fill(whole.eq(0), 1));
 }
 
-Tensor iou(const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
-  checkOnNpu("npu_iou", bboxes);
-  checkOneOf("npu_iou", "mode", mode, {0, 1});
+Tensor iouNamed(const char* op, const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
+  checkOnNpu(op, bboxes);
+  checkOneOf(op, "mode", mode, {0, 1});
   TORCH_CHECK(
-      bboxes.dim() == 2 && bboxes.size(1) == 4 && gtboxes.dim() == 2 && gtboxes.size(1) == 4,
-      "npu_iou: expected boxes of (count, 4), but got ", bboxes.sizes(), " and ", gtboxes.sizes());
+      bboxes.dim() == 2 && bboxes.size(1) == 4 && gtboxes.dim() == 2 && gtboxes.size(1) == 4, op,
+      ": expected boxes of (count, 4), but got ", bboxes.sizes(), " and ", gtboxes.sizes());
   return overlaps(gtboxes, bboxes, /*over_rows=*/mode == 1).to(bboxes.dtype());
+}
+
+Tensor iou(const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
+  return iouNamed("npu_iou", bboxes, gtboxes, mode);
+}
+
+Tensor ptiou(const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
+  return iouNamed("npu_ptiou", bboxes, gtboxes, mode);
 }
 
 // Greedy: the best box, then the best that overlaps no chosen one too much, and so on. The choice
@@ -357,7 +392,7 @@ Tensor interleaveRope(const Tensor& x, const Tensor& cos, const Tensor& sin) {
 struct CacheMode {
   bool paged;   // one slot for each token; else places within each sequence's own cache
   bool blocks;  // one slot for each block of tokens
-  bool nz;      // a block's rows are cut into pieces of 16, which lie one after another
+  bool nz;      // a block's rows are cut into pieces, which lie one after another
 };
 
 CacheMode cacheMode(const char* op, std::string_view name) {
@@ -381,7 +416,7 @@ Tensor slotsInBlocks(const Tensor& starts, int64_t batch, int64_t length, int64_
 }
 
 void writeCache(Tensor cache, const Tensor& tokens, const Tensor& index, CacheMode mode) {
-  constexpr int64_t kPiece = 16;
+  const int64_t piece = cache.scalar_type() == at::kChar ? 32 : 16;  // 32 bytes
   const int64_t batch = tokens.size(0);
   const int64_t width = cache.size(3);
   const Tensor values = tokens.reshape({-1, width}).to(cache.dtype());
@@ -399,15 +434,32 @@ void writeCache(Tensor cache, const Tensor& tokens, const Tensor& index, CacheMo
     writeSlots(cache, values, slots);
     return;
   }
-  TORCH_CHECK(width % kPiece == 0,
-              "npu_kv_rmsnorm_rope_cache: expected a cache in NZ to have rows ",
-              "of a multiple of ", kPiece, " elements, but got ", cache.sizes());
+  TORCH_CHECK(width % piece == 0, "npu_kv_rmsnorm_rope_cache: expected a cache in NZ to have rows ",
+              "of a multiple of ", piece, " elements, but got ", cache.sizes());
   const Tensor flat = slots.flatten();
   const Tensor wanted = flat.ge(0).nonzero().flatten();
   const Tensor chosen = flat.index_select(0, wanted);
-  const Tensor pieces = cache.view({cache.size(0), width / kPiece, block, kPiece}).transpose(1, 2);
+  const Tensor pieces = cache.view({cache.size(0), width / piece, block, piece}).transpose(1, 2);
   pieces.index_put_({chosen.floor_divide(block), chosen.remainder(block)},
-                    values.index_select(0, wanted).unflatten(1, {width / kPiece, kPiece}));
+                    values.index_select(0, wanted).unflatten(1, {width / piece, piece}));
+}
+
+// What a cache in int8 holds of x: round(x * scale + offset).
+Tensor forCache(const Tensor& x, const Tensor& cache, const OptionalTensor& scale,
+                const OptionalTensor& offset) {
+  constexpr const char* kOp = "npu_kv_rmsnorm_rope_cache";
+  if (!given(scale)) {
+    TORCH_CHECK(!given(offset) && cache.scalar_type() != at::kChar, kOp,
+                ": a cache in int8 needs k_rope_scale or c_kv_scale, and an offset needs it too");
+    return x;
+  }
+  TORCH_CHECK(cache.scalar_type() == at::kChar, kOp,
+              ": expected a cache in int8 with a scale, but got ", cache.scalar_type());
+  Tensor values = x.to(at::kFloat).mul(*scale);
+  if (given(offset)) {
+    values.add_(*offset);
+  }
+  return values.round_().clamp_(-128, 127);
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
@@ -418,10 +470,6 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
     double epsilon, std::string_view cache_mode, bool is_output_kv) {
   constexpr const char* kOp = "npu_kv_rmsnorm_rope_cache";
   checkOnNpu(kOp, kv);
-  checkMissing(kOp, "k_rope_scale", k_rope_scale);
-  checkMissing(kOp, "c_kv_scale", c_kv_scale);
-  checkMissing(kOp, "k_rope_offset", k_rope_offset);
-  checkMissing(kOp, "c_kv_offset", c_kv_offset);
   checkMissing(kOp, "v", v);
   const CacheMode mode = cacheMode(kOp, cache_mode);
   TORCH_CHECK(kv.dim() == 4 && kv.size(-1) > gamma.size(0), kOp,
@@ -432,8 +480,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
   const Tensor compressed = normed.mul(scale).mul(gamma).to(kv.dtype());
   const Tensor key =
       interleaveRope(kv.narrow(-1, gamma.size(0), kv.size(-1) - gamma.size(0)), cos, sin);
-  writeCache(k_cache, key, index, mode);
-  writeCache(ckv_cache, compressed, index, mode);
+  writeCache(k_cache, forCache(key, k_cache, k_rope_scale, k_rope_offset), index, mode);
+  writeCache(ckv_cache, forCache(compressed, ckv_cache, c_kv_scale, c_kv_offset), index, mode);
   const Tensor none = at::empty({0}, kv.options());
   return {k_cache, ckv_cache, is_output_kv ? key : none, is_output_kv ? compressed : none};
 }
@@ -494,9 +542,16 @@ TORCH_LIBRARY_FRAGMENT(npu, m) {
       "npu_scaled_masked_softmax_backward(Tensor y_grad, Tensor y, Tensor mask, Scalar scale,"
       " bool fixed_triu_mask) -> Tensor",
       TORCH_FN(scaledMaskedSoftmaxBackward));
+  m.def(
+      "npu_cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, str "
+      "reduction='mean', int ignore_index=-100, float label_smoothing=0.0, float "
+      "lse_square_scale_for_zloss=0.0, bool return_zloss=False) -> (Tensor, Tensor, Tensor, "
+      "Tensor)",
+      TORCH_FN(crossEntropyLoss));
   m.def("npu_top_k_top_p(Tensor logits, Tensor? p=None, Tensor? k=None) -> Tensor",
         TORCH_FN(topKTopP));
   m.def("npu_iou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", TORCH_FN(iou));
+  m.def("npu_ptiou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", TORCH_FN(ptiou));
   m.def(
       "npu_nms_v4(Tensor self, Tensor scores, Scalar max_output_size, Tensor iou_threshold, "
       "Tensor scores_threshold, bool pad_to_max_output_size=False) -> (Tensor, Tensor)",
