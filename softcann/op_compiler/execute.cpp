@@ -20,23 +20,15 @@ bool hasHostInput(int count, const aclTensorDesc* const descs[]) {
 aclError execute(const char* function, const char* type, int inputs,
                  const aclTensorDesc* const input_descs[], const aclDataBuffer* const* input_data,
                  int outputs, const aclTensorDesc* const output_descs[],
-                 aclDataBuffer* const* output_data, const aclopAttr* attributes,
-                 aclrtStream stream) {
+                 aclDataBuffer* const* output_data, Operands& operands, aclrtStream stream) {
   if (type == nullptr) {
     return fail(ACL_ERROR_INVALID_PARAM, std::string(function) + ": opType is null");
-  }
-  const SingleOperator* op = findOperator(type);
-  if (op == nullptr) {
-    return fail(ACL_ERROR_OP_NOT_FOUND, std::string(function) +
-                                            ": softcann has no single operator " + type +
-                                            "; use an aclnn function");
   }
   if ((inputs > 0 && (input_descs == nullptr || input_data == nullptr)) ||
       (outputs > 0 && (output_descs == nullptr || output_data == nullptr))) {
     return fail(ACL_ERROR_INVALID_PARAM,
                 std::string(function) + ": " + type + ": descriptions or buffers are null");
   }
-  Operands operands(attributes);
   for (int i = 0; i < inputs; ++i) {
     const aclError code = operands.addInput(input_descs[i], input_data[i]);
     if (code != ACL_SUCCESS) return code;
@@ -44,6 +36,12 @@ aclError execute(const char* function, const char* type, int inputs,
   for (int i = 0; i < outputs; ++i) {
     const aclError code = operands.addOutput(output_descs[i], output_data[i]);
     if (code != ACL_SUCCESS) return code;
+  }
+  const SingleOperator* op = findOperator(type, operands);
+  if (op == nullptr) {
+    return fail(ACL_ERROR_OP_NOT_FOUND, std::string(function) +
+                                            ": softcann has no single operator " + type +
+                                            "; use an aclnn function");
   }
   uint64_t workspace_size = 0;
   aclOpExecutor* executor = nullptr;
@@ -66,8 +64,9 @@ ACL_FUNC_VISIBILITY aclError aclopCompileAndExecute(
     const aclDataBuffer* const inputs[], int numOutputs, const aclTensorDesc* const outputDesc[],
     aclDataBuffer* const outputs[], const aclopAttr* attr, aclopEngineType /*engineType*/,
     aclopCompileType /*compileFlag*/, const char* /*opPath*/, aclrtStream stream) {
+  Operands operands(attr);
   return execute("aclopCompileAndExecute", opType, numInputs, inputDesc, inputs, numOutputs,
-                 outputDesc, outputs, attr, stream);
+                 outputDesc, outputs, operands, stream);
 }
 
 ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(
@@ -75,9 +74,14 @@ ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(
     int numOutputs, aclTensorDesc* outputDesc[], aclDataBuffer* outputs[], aclopAttr* attr,
     aclopEngineType /*engineType*/, aclopCompileType /*compileFlag*/, const char* /*opPath*/,
     aclrtStream stream) {
-  const aclError code = execute("aclopCompileAndExecuteV2", opType, numInputs, inputDesc, inputs,
-                                numOutputs, outputDesc, outputs, attr, stream);
-  return code != ACL_SUCCESS ? code : aclrtSynchronizeStream(stream);
+  Operands operands(attr);
+  aclError code = execute("aclopCompileAndExecuteV2", opType, numInputs, inputDesc, inputs,
+                          numOutputs, outputDesc, outputs, operands, stream);
+  if (code == ACL_SUCCESS) code = aclrtSynchronizeStream(stream);
+  for (int i = 0; code == ACL_SUCCESS && i < numOutputs; ++i) {
+    code = operands.readOutputShape(static_cast<size_t>(i), outputDesc[i]);
+  }
+  return code;
 }
 
 }  // extern "C"

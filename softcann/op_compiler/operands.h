@@ -23,25 +23,41 @@ class Operands {
   aclError addInput(const aclTensorDesc* desc, const aclDataBuffer* buffer);
   aclError addOutput(const aclTensorDesc* desc, const aclDataBuffer* buffer);
 
+  // Writes into the description the shape that an output has once the operator has run, where that
+  // is smaller.
+  aclError readOutputShape(size_t index, aclTensorDesc* desc) const;
+
   // nullptr for an input that was left out or never given, which aclnn refuses by itself.
   const aclTensor* input(size_t index) const { return at(inputs_, index); }
   aclTensor* output(size_t index) const { return at(outputs_, index); }
+  size_t inputCount() const { return inputs_.size(); }
 
   // A boolean attribute; false if it is not given.
   bool flag(const char* name) const;
   // A float attribute.
   float number(const char* name, float otherwise) const;
   int64_t integer(const char* name, int64_t otherwise) const;
+  std::string text(const char* name) const;
+  // A list of integers; empty if it is not given.
+  std::vector<int64_t> integers(const char* name) const;
   // An input of integers that lies in host memory.
   aclError integers(size_t index, std::vector<int64_t>& values) const;
+  std::vector<int64_t> inputSizes(size_t index) const;
   // An input with its last two dimensions exchanged; it takes that input's place.
   aclError transposeInput(size_t index);
+  // An input with its dimensions in another order.
+  aclError permuteInput(size_t index, const std::vector<int64_t>& order);
+  // An input, or an output, of a contiguous tensor in another shape.
+  aclError reshapeInput(size_t index, const std::vector<int64_t>& sizes);
+  aclError reshapeOutput(size_t index, const std::vector<int64_t>& sizes);
   // The part of an input from `starts` on, of shape `sizes`; it takes that input's place.
   aclError narrowInput(size_t index, const std::vector<int64_t>& starts,
                        const std::vector<int64_t>& sizes);
 
   // 1, for functions that take a factor which the single operator has not.
   const aclScalar* one();
+  // Lives as long as the operands.
+  const aclIntArray* array(const std::vector<int64_t>& values);
 
   // Some inputs or outputs as a list, which takes the descriptors over.
   aclTensorList* takeInputs(const std::vector<size_t>& indices) { return take(inputs_, indices); }
@@ -57,7 +73,8 @@ class Operands {
     std::vector<int64_t> strides;
     aclnnStatus read(const aclTensor* tensor);
   };
-  aclError replaceInput(size_t index, const View& view, int64_t offset);
+  static aclError replace(Tensors& tensors, size_t index, const View& view, int64_t offset);
+  static aclError reshape(Tensors& tensors, size_t index, const std::vector<int64_t>& sizes);
   aclTensorList* take(Tensors& tensors, const std::vector<size_t>& indices);
 
   const aclopAttr* attributes_;
@@ -65,6 +82,7 @@ class Operands {
   Tensors outputs_;
   std::vector<const void*> host_inputs_;  // null for those that lie on the device
   std::vector<aclTensorList*> lists_;
+  std::vector<const aclIntArray*> arrays_;
   aclScalar* one_ = nullptr;
 };
 

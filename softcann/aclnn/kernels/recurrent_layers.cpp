@@ -1,10 +1,13 @@
 #include "aclnn/kernels/recurrent_layers.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <c10/util/Exception.h>
@@ -42,6 +45,11 @@ at::Tensor timeFirst(const at::Tensor& tensor, const RecurrentLayers& shape) {
     return tensor.dim() == 3 ? tensor : tensor.view({time, tensor.size(0) / time, tensor.size(1)});
   }
   return shape.batch_first ? tensor.transpose(0, 1) : tensor;
+}
+
+// Of a layer's first or second direction: 0 runs from the first step on, 1 from the last.
+int64_t orderOf(int64_t direction, const RecurrentLayers& shape) {
+  return shape.reversed ? 1 - direction : direction;
 }
 
 // The steps in the order in which direction 0 or 1 takes them.
@@ -136,7 +144,7 @@ at::Tensor orZeros(const at::Tensor& tensor, const at::Tensor& like) {
   return tensor.defined() ? tensor : at::zeros_like(like);
 }
 
-// Calls `backward(layer, direction, index, input, grad_out)` from the last layer to the first and
+// Calls `backward(order, index, input, grad_out)` from the last layer to the first and
 // hands each layer's gradient down.
 template <class Backward>
 void layersBackward(const at::Tensor& input, const Tensors& hidden, const RecurrentLayers& shape,
@@ -149,7 +157,8 @@ void layersBackward(const at::Tensor& input, const Tensors& hidden, const Recurr
     for (int64_t direction = 0; direction < directions(shape); ++direction) {
       const at::Tensor share =
           above.defined() ? above.chunk(directions(shape), -1)[direction] : above;
-      below.add_(backward(direction, layer * directions(shape) + direction, own, share));
+      const int64_t index = layer * directions(shape) + direction;
+      below.add_(backward(orderOf(direction, shape), index, own, share));
     }
     above = below;
   }
@@ -183,7 +192,7 @@ void lstm(const at::Tensor& input, const Tensors& params, const Tensors& states,
       at::Tensor h = states.at(0)[index], c = states.at(1)[index];
       Tensors i(time), j(time), f(time), o(time), hs(time), cs(time), ts(time), ys(time);
       for (int64_t n = 0; n < time; ++n) {
-        const int64_t t = stepAt(n, time, direction);
+        const int64_t t = stepAt(n, time, orderOf(direction, shape));
         const auto gates = gates_in[t].add(at::linear(h, cell.weight_hh, cell.bias_hh)).chunk(4, 1);
         i[t] = gates[0].sigmoid();
         f[t] = gates[1].sigmoid();
@@ -261,7 +270,7 @@ void gru(const at::Tensor& input, const Tensors& params, const at::Tensor& hx,
       at::Tensor h = hx[index];
       Tensors r(time), z(time), n(time), hn(time), hs(time), ys(time);
       for (int64_t step = 0; step < time; ++step) {
-        const int64_t t = stepAt(step, time, direction);
+        const int64_t t = stepAt(step, time, orderOf(direction, shape));
         const auto from_x = gates_in[t].chunk(3, 1);
         const auto from_h = at::linear(h, cell.weight_hh, cell.bias_hh).chunk(3, 1);
         r[t] = from_x[0].add(from_h[0]).sigmoid();
@@ -313,41 +322,67 @@ void gruBackward(const at::Tensor& input, const Tensors& params, const at::Tenso
 
 namespace {
 
-const RecurrentLayers kOneLayer{true, 1, false, false, {}};
-
-// PyTorch's four parameters: the transposed halves of the weight, the bias, and no second one.
-Tensors separated(const at::Tensor& weight, const at::Tensor& bias, int64_t input_size) {
-  const int64_t hidden_size = weight.size(0) - input_size;
+// PyTorch's four parameters: the transposed weights, the bias, and no second one.
+Tensors separated(const DynamicWeights& weights, int64_t input_size) {
+  const at::Tensor& weight = weights.weight;
+  const int64_t hidden_size = weight.size(1) / 4;
+  const at::Tensor none = at::zeros({weight.size(1)}, weight.options());
+  const at::Tensor bias = weights.bias ? *weights.bias : none;
+  if (weights.hidden) return {weight.t(), weights.hidden->t(), bias, none};
+  TORCH_CHECK_VALUE(weight.size(0) == input_size + hidden_size, "expected a weight of ",
+                    input_size + hidden_size, " rows, got ", weight.size(0));
   return {weight.narrow(0, 0, input_size).t(), weight.narrow(0, input_size, hidden_size).t(), bias,
-          at::zeros_like(bias)};
+          none};
 }
 
-at::Tensor asLayer(const at::Tensor& state) {
-  return state.dim() == 2 ? state.unsqueeze(0) : state;
+// The same memory with a first dimension of size 1, for layers or steps, if that is missing.
+at::Tensor asSteps(const at::Tensor& tensor) {
+  return tensor.dim() == 2 ? tensor.unsqueeze(0) : tensor;
 }
 
 }  // namespace
 
-void dynamicRnn(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                const at::Tensor& hx, const at::Tensor& cx, at::Tensor& out, LstmTrace trace) {
-  at::Tensor hy = at::empty_like(asLayer(hx)), cy = at::empty_like(asLayer(cx));
-  lstm(input, separated(weight, bias, input.size(2)), {asLayer(hx), asLayer(cx)}, kOneLayer, out,
-       hy, cy, trace);
+RecurrentLayers dynamicLayer(const std::optional<at::Tensor>& mask, bool reversed) {
+  RecurrentLayers shape{true, 1, false, false, {}, reversed};
+  if (!mask || mask->dim() == 0) return shape;
+  TORCH_CHECK_VALUE(mask->dim() == 3, "expected a mask of shape (time, batch, hidden), got ",
+                    mask->sizes());
+  const at::Tensor steps = mask->ne(0);
+  const at::Tensor rows = steps.select(2, 0).sum(1);
+  const at::Tensor expected = at::arange(mask->size(1)).lt(rows.unsqueeze(1)).unsqueeze(2);
+  TORCH_CHECK_VALUE(at::equal(steps, expected.expand_as(steps)),
+                    "expected a mask in which longer sequences come first");
+  shape.batch_sizes = batchSizesOf(rows);
+  return shape;
 }
 
-void dynamicRnnBackward(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                        const at::Tensor& hx, const at::Tensor& cx, const at::Tensor& grad_out,
-                        const at::Tensor& grad_hy, const at::Tensor& grad_cy, LstmTrace trace,
-                        at::Tensor& grad_weight, at::Tensor& grad_bias, at::Tensor& grad_input,
-                        at::Tensor& grad_hx, at::Tensor& grad_cx) {
-  const Tensors params = separated(weight, bias, input.size(2));
+void dynamicRnn(const at::Tensor& input, const DynamicWeights& weights,
+                const RecurrentLayers& shape, const at::Tensor& hx, const at::Tensor& cx,
+                at::Tensor& out, LstmTrace trace) {
+  at::Tensor hy = at::empty_like(asSteps(hx)), cy = at::empty_like(asSteps(cx));
+  lstm(input, separated(weights, input.size(2)), {asSteps(hx), asSteps(cx)}, shape, out, hy, cy,
+       trace);
+}
+
+void dynamicRnnBackward(const at::Tensor& input, const DynamicWeights& weights,
+                        const RecurrentLayers& shape, const at::Tensor& hx, const at::Tensor& cx,
+                        const at::Tensor& grad_out, const at::Tensor& grad_hy,
+                        const at::Tensor& grad_cy, LstmTrace trace, DynamicWeights grad_weights,
+                        at::Tensor& grad_input, at::Tensor& grad_hx, at::Tensor& grad_cx) {
+  const at::Tensor x = asSteps(input);
+  const Tensors params = separated(weights, x.size(2));
   Tensors grads;
   for (const at::Tensor& param : params) grads.push_back(at::empty_like(param));
-  at::Tensor before_h = asLayer(grad_hx), before_c = asLayer(grad_cx);
-  lstmBackward(input, {asLayer(hx), asLayer(cx)}, params, grad_out, asLayer(grad_hy),
-               asLayer(grad_cy), trace, kOneLayer, grad_input, before_h, before_c, grads);
-  grad_weight.copy_(at::cat({grads[0].t(), grads[1].t()}, 0));
-  grad_bias.copy_(grads[2]);
+  at::Tensor before_h = asSteps(grad_hx), before_c = asSteps(grad_cx), grad_x = asSteps(grad_input);
+  lstmBackward(x, {asSteps(hx), asSteps(cx)}, params, grad_out, asSteps(grad_hy), asSteps(grad_cy),
+               trace, shape, grad_x, before_h, before_c, grads);
+  if (weights.hidden) {
+    grad_weights.weight.copy_(grads[0].t());
+    grad_weights.hidden->copy_(grads[1].t());
+  } else {
+    grad_weights.weight.copy_(at::cat({grads[0].t(), grads[1].t()}, 0));
+  }
+  grad_weights.bias->copy_(grads[2]);
 }
 
 }  // namespace softcann::aclnn

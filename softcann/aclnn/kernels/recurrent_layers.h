@@ -21,6 +21,8 @@ struct RecurrentLayers {
   // outputs are then padded, (time * batch, features) or (time, batch, features). Empty: every step
   // has all.
   std::vector<int64_t> batch_sizes;
+  // The first direction runs from the last step to the first, and the second the other way.
+  bool reversed = false;
 };
 
 // What a tensor of batch sizes says; none and an empty one say nothing.
@@ -66,14 +68,29 @@ void gruBackward(const at::Tensor& input, const Tensors& params, const at::Tenso
                  const RecurrentLayers& shape, at::Tensor& grad_input, at::Tensor& grad_hx,
                  Tensors& grad_params);
 
-// One layer in one direction with CANN's weight of shape (input + hidden, 4 * hidden) for input and
-// hidden state together. Results have an element for each step.
-void dynamicRnn(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                const at::Tensor& hx, const at::Tensor& cx, at::Tensor& out, LstmTrace trace);
-void dynamicRnnBackward(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                        const at::Tensor& hx, const at::Tensor& cx, const at::Tensor& grad_out,
-                        const at::Tensor& grad_hy, const at::Tensor& grad_cy, LstmTrace trace,
-                        at::Tensor& grad_weight, at::Tensor& grad_bias, at::Tensor& grad_input,
-                        at::Tensor& grad_hx, at::Tensor& grad_cx);
+// The parameters of one layer in one direction as CANN's DynamicRNN takes them: a weight of shape
+// (input + hidden, 4 * hidden) for input and hidden state together, or, as in DynamicRNNV2, one of
+// shape (input, 4 * hidden) beside a second of shape (hidden, 4 * hidden).
+struct DynamicWeights {
+  at::Tensor weight;
+  std::optional<at::Tensor> hidden;
+  std::optional<at::Tensor> bias;
+};
+
+// `mask` of shape (time, batch, hidden) is not 0 where a sequence has a step; it must say that
+// longer sequences come first. A missing mask, and one of no dimension, says that all have every
+// step.
+RecurrentLayers dynamicLayer(const std::optional<at::Tensor>& mask, bool reversed);
+
+// Results have an element for each step.
+void dynamicRnn(const at::Tensor& input, const DynamicWeights& weights,
+                const RecurrentLayers& shape, const at::Tensor& hx, const at::Tensor& cx,
+                at::Tensor& out, LstmTrace trace);
+// The bias's gradient is given whether there is a bias or not.
+void dynamicRnnBackward(const at::Tensor& input, const DynamicWeights& weights,
+                        const RecurrentLayers& shape, const at::Tensor& hx, const at::Tensor& cx,
+                        const at::Tensor& grad_out, const at::Tensor& grad_hy,
+                        const at::Tensor& grad_cy, LstmTrace trace, DynamicWeights grad_weights,
+                        at::Tensor& grad_input, at::Tensor& grad_hx, at::Tensor& grad_cx);
 
 }  // namespace softcann::aclnn

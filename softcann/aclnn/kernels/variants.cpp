@@ -1,6 +1,7 @@
 #include "aclnn/kernels/variants.h"
 
 #include <ATen/WrapDimUtils.h>
+#include <ATen/ops/_cdist_backward.h>
 #include <ATen/ops/_linalg_svd.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "aclnn/kernels/compute_type.h"
@@ -249,6 +251,21 @@ void svd(const at::Tensor& input, bool full_matrices, bool compute_uv, at::Tenso
     u.copy_(left);
     v.copy_(right.mH());
   }
+}
+
+double distancePower(double p) { return p < 0 ? std::numeric_limits<double>::infinity() : p; }
+
+void expandedCdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
+                           const at::Tensor& cdist, double p, at::Tensor& out) {
+  TORCH_CHECK(x1.dim() >= 3 && x2.sizes() == x1.sizes() && grad.sizes() == x1.sizes() &&
+                  cdist.sizes() == x1.sizes(),
+              "CdistGrad: expected four tensors of one shape of three dimensions or more");
+  const int64_t columns = x1.size(-1);
+  const auto pairs = [&](const at::Tensor& x) { return x.reshape({-1, 1, columns}); };
+  const auto numbers = [&](const at::Tensor& x) { return pairs(x).narrow(2, 0, 1).contiguous(); };
+  const at::Tensor each =
+      at::_cdist_backward(numbers(grad), pairs(x1), pairs(x2), distancePower(p), numbers(cdist));
+  out.copy_(each.reshape(x1.sizes()).sum(-2));
 }
 
 void fillDropoutMask(at::Tensor& mask, at::IntArrayRef shape, double p, at::Generator generator) {

@@ -60,6 +60,12 @@ at::Tensor unpaddedAlpha(const at::Tensor& log_alpha, at::IntArrayRef target_len
 void preluBackward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,
                    at::Tensor& grad_input, at::Tensor& grad_weight);
 
+// CANN says -1 for the greatest difference.
+double distancePower(double p);
+// The gradient of x1. All tensors are expanded to (..., rows of x1, rows of x2, columns).
+void expandedCdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
+                           const at::Tensor& cdist, double p, at::Tensor& out);
+
 // Sums over all dimensions but the channels', dimension 1.
 void channelSums(const at::Tensor& x, at::Tensor& sum, at::Tensor& square_sum);
 void gatherStatistics(const at::Tensor& total_sum, const at::Tensor& total_square_sum,

@@ -46,6 +46,27 @@ assert list(result) == [1, 2, 3, 4], list(result)
 assert execute(b"NoSuchOperator", source, target) == 100024
 assert b"NoSuchOperator" in acl.aclGetRecentErrMsg()
 
+# The number of elements that are not zero is known when the operator has run.
+masked = on_device((ctypes.c_float * 4)(0, 7, 0, 9))
+found = on_device((ctypes.c_int64 * 4)())
+dims = (ctypes.c_int64 * 2)(4, 1)
+found = (found[0], ctypes.c_void_p(acl.aclCreateTensorDesc(9, 2, dims, 2)), found[2])
+array = ctypes.c_void_p * 1
+attributes = ctypes.c_void_p(acl.aclopCreateAttr())
+assert compiler.aclopCompileAndExecuteV2(
+    b"NonZero", 1, array(masked[1]), array(masked[2]), 1, array(found[1]), array(found[2]),
+    attributes, 0, 0, None, None) == 0, acl.aclGetRecentErrMsg()
+acl.aclGetTensorDescDim.restype = ctypes.c_int64
+sizes = [acl.aclGetTensorDescDim(found[1], ctypes.c_size_t(i)) for i in range(2)]
+assert sizes == [2, 1], sizes
+positions = (ctypes.c_int64 * 2)()
+acl.aclrtMemcpy(positions, ctypes.c_size_t(16), found[0], ctypes.c_size_t(16), 2)
+assert list(positions) == [1, 3], list(positions)
+
+# Its attributes are missing: a shape of one element for a tensor of four.
+assert execute(b"ConfusionTransposeD", source, target) == 100021, acl.aclGetRecentErrMsg()
+assert b"a shape of 1 elements for a tensor of 4" in acl.aclGetRecentErrMsg()
+
 short = on_device((ctypes.c_float * 4)())
 dims = (ctypes.c_int64 * 1)(400)
 short = (short[0], ctypes.c_void_p(acl.aclCreateTensorDesc(0, 1, dims, 2)), short[2])
