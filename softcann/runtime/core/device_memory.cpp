@@ -21,7 +21,6 @@ namespace {
 constexpr size_t kAllocationAlignment = 512;
 constexpr size_t kChunkSize = size_t{8} << 20;
 constexpr size_t kLargestSmall = size_t{512} << 10;
-constexpr std::chrono::milliseconds kOthersValidFor(20);
 constexpr size_t kMostKeptBytes = size_t{512} << 20;
 
 // Of all devices of this process.
@@ -59,41 +58,30 @@ size_t DeviceMemory::available() const noexcept {
   return capacity() - std::min(capacity(), taken);
 }
 
-void DeviceMemory::lookAtOthers() {
-  used_by_others_ = memoryUseOfOthers(device_);
-  others_looked_at_ = Clock::now();
-}
-
-size_t DeviceMemory::room() const noexcept {
-  const size_t taken = used() + used_by_others_;
-  return capacity() - std::min(capacity(), taken);
-}
-
 // Publishes what it takes before it looks at what others take, so that two processes never get
-// together more than there is. Far from the limit, what the others had a moment ago serves.
+// together more than there is.
 aclError DeviceMemory::charge(size_t size) {
   const size_t in_use = used();
-  bool fits = size <= capacity() - std::min(capacity(), in_use);
-  if (fits) {
-    publishMemoryUse(device_, in_use + size);
-    const bool is_far = size + capacity() / 8 <= room();
-    if (!is_far || Clock::now() - others_looked_at_ > kOthersValidFor) lookAtOthers();
-    if (size > room()) {
-      // A request that another process is about to take back may be among them.
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      lookAtOthers();
-    }
-    fits = size <= room();
+  const size_t own_room = capacity() - std::min(capacity(), in_use);
+  bool fits = size <= own_room;
+  if (fits) publishMemoryUse(device_, in_use + size);
+  size_t with_others = memoryUseOfOthers(device_);
+  if (fits && size + with_others > own_room) {
+    // A request that another process is about to take back may be among them.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    with_others = memoryUseOfOthers(device_);
+    fits = size + with_others <= own_room;
   }
   if (!fits) {
     publishMemoryUse(device_, in_use);
     const std::string others =
-        used_by_others_ == 0
+        with_others == 0
             ? ""
-            : ", where other processes have " + bytesText(used_by_others_) + " (see npu-smi info)";
+            : ", where other processes have " + bytesText(with_others) + " (see npu-smi info)";
+    const size_t room = own_room - std::min(own_room, with_others);
     return fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
                 "device " + std::to_string(device_) + " is out of memory: " + bytesText(size) +
-                    " asked for, " + bytesText(room()) + " free of " + bytesText(capacity()) +
+                    " asked for, " + bytesText(room) + " free of " + bytesText(capacity()) +
                     others + " (SOFTCANN_DEVICE_MEMORY sets the size)");
   }
   size_t available = 0;

@@ -22,7 +22,6 @@
 #include "acl/acl_rt.h"
 #include "runtime/core/allocation_trace.h"
 #include "runtime/core/range_allocator.h"
-#include "runtime/core/wait.h"
 
 namespace softcann {
 
@@ -118,8 +117,6 @@ class DeviceMemory {
 
   RangeAllocator& addresses();
   aclError charge(size_t size);
-  void lookAtOthers();
-  size_t room() const noexcept;
   void refund(size_t size) noexcept;
   Segment* openSegment(size_t size);
   void closeSegment(Segment* segment) noexcept;
@@ -140,8 +137,6 @@ class DeviceMemory {
   std::atomic<size_t> peak_{0};
 
   std::mutex mutex_;
-  size_t used_by_others_ = 0;  // when it was last looked at, which was at
-  Clock::time_point others_looked_at_{};
   std::unique_ptr<RangeAllocator> addresses_;
   std::map<uintptr_t, std::unique_ptr<Segment>> segments_;
   std::vector<Segment*> chunks_;

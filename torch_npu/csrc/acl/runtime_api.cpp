@@ -23,6 +23,7 @@ struct RuntimeBinding {
 };
 
 // Fills `binding` from an open library; leaves the first missing required function in failure.
+// NOLINTNEXTLINE(readability-function-size): a statement for each function
 void resolveFunctions(RuntimeBinding& binding) {
 #define TORCH_NPU_RESOLVE(name) \
   binding.api.name = reinterpret_cast<decltype(&::name)>(binding.library.symbol(#name));
