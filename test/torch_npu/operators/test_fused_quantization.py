@@ -206,3 +206,33 @@ def test_geglu_and_its_gradient(
     x = torch.randn(3, 8).to(dtype).requires_grad_()
     tolerance = {"atol": 2e-2, "rtol": 2e-2} if dtype == torch.bfloat16 else None
     compare(torch_npu.npu_geglu, reference, x, 1, approximate, left, tolerance=tolerance)
+
+
+def test_fake_tensors_have_the_outputs_sizes() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    def half(*shape: int) -> torch.Tensor:
+        return torch.empty(shape, dtype=torch.float16, device="npu")
+
+    def kinds(outputs: Any) -> list[tuple[tuple[int, ...], torch.dtype]]:
+        return [(tuple(output.shape), output.dtype) for output in outputs]
+
+    with FakeTensorMode():
+        x, gamma = half(2, 8), half(8)
+        whole, added = ((2, 8), torch.int8), ((2, 8), torch.float16)
+        scale, nothing = ((2,), torch.float32), ((), torch.float32)
+        static = torch_npu.npu_add_rms_norm_quant(x, x, gamma, gamma, None)
+        assert kinds(static) == [whole, whole, added]
+        dynamic = torch_npu.npu_add_rms_norm_dynamic_quant(x, x, gamma)
+        assert kinds(dynamic) == [whole, ((), torch.int8), added, scale, nothing]
+        swiglu = torch_npu.npu_dequant_swiglu_quant(x, quant_mode=1)
+        assert kinds(swiglu) == [((2, 4), torch.int8), scale]
+        assert torch_npu.npu_clipped_swiglu(x).shape == (2, 4)
+        assert kinds(torch_npu.npu_geglu(x)) == [((2, 4), torch.float16)] * 2
+
+
+def test_strided_and_empty_input() -> None:
+    x = torch.randn(8, 6, device="npu").t()
+    for operator in (torch_npu.npu_clipped_swiglu, lambda x: torch_npu.npu_geglu(x)[0]):
+        assert torch.equal(operator(x).cpu(), operator(x.contiguous()).cpu())
+        assert operator(torch.empty(0, 8, device="npu")).shape == (0, 4)

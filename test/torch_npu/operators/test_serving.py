@@ -352,3 +352,38 @@ def test_transposed_batch_product_refuses_quantisation() -> None:
     x = torch.ones(2, 3, 4, device="npu")
     with pytest.raises(NotImplementedError, match="npu_transpose_batchmatmul: the argument scale"):
         torch_npu.npu_transpose_batchmatmul(x, x.transpose(1, 2), scale=x)
+
+
+def test_fake_tensors_have_the_outputs_sizes() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    def half(*shape: int) -> torch.Tensor:
+        return torch.empty(shape, dtype=torch.float16, device="npu")
+
+    def whole(*shape: int) -> torch.Tensor:
+        return torch.empty(shape, dtype=torch.int64, device="npu")
+
+    def shapes(outputs: Any) -> list[tuple[int, ...]]:
+        return [tuple(output.shape) for output in outputs]
+
+    with FakeTensorMode():
+        key, cache = half(1, 2, 16), half(2, BLOCK, 2, 16)
+        assert torch_npu.npu_scatter_pa_kv_cache(key, key, cache, cache, whole(1)) is None
+        assert torch_npu.npu_scatter_pa_cache(key, whole(1), key_cache=cache) is cache
+        gathered = torch_npu.npu_gather_pa_kv_cache_functional(
+            cache, cache, whole(1, 2), whole(1), key, key
+        )
+        assert shapes(gathered) == [(1, 2, 16)] * 2
+        joined = torch_npu.npu_attention_update([half(3)], [half(3, 8)], 1)
+        assert shapes(joined) == [(3, 8), (3,)]
+        rotated = torch_npu.npu_mrope(whole(5), half(5, 8), half(5, 4), half(9, 4), 4)
+        assert shapes(rotated) == [(5, 8), (5, 4)]
+        x, state = half(3, 2, 4), half(1, 2, 4, 4)
+        options = {"beta": half(3, 2), "actual_seq_lengths": whole(1)}
+        out, final = torch_npu.npu_chunk_gated_delta_rule(x, x, x, initial_state=state, **options)
+        assert shapes((out, final)) == [(3, 2, 4), (1, 2, 4, 4)]
+        assert out.dtype == torch.bfloat16
+        product = torch_npu.npu_transpose_batchmatmul(
+            half(4, 3, 5), half(4, 5, 6), batch_split_factor=2
+        )
+        assert product.shape == (2, 3, 12)
