@@ -6,8 +6,10 @@
 
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_addmm.h"
+#include "aclnnop/aclnn_all.h"
 #include "aclnnop/aclnn_amax.h"
 #include "aclnnop/aclnn_amin.h"
+#include "aclnnop/aclnn_any.h"
 #include "aclnnop/aclnn_cat.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_matmul.h"
@@ -208,6 +210,8 @@ constexpr SingleOperator kOperators[] = {
     {"Transpose", transpose, aclnnInplaceCopy},
     {"Slice", slice, aclnnInplaceCopy},
     {"ConcatD", concatenate, aclnnCat},
+    {"ReduceAll", reduce<aclnnAllGetWorkspaceSize>, aclnnAll},
+    {"ReduceAny", reduce<aclnnAnyGetWorkspaceSize>, aclnnAny},
     {"ReduceMax", reduce<aclnnAmaxGetWorkspaceSize>, aclnnAmax},
     {"ReduceMean", reduce<aclnnMeanGetWorkspaceSize>, aclnnMean},
     {"ReduceMin", reduce<aclnnAminGetWorkspaceSize>, aclnnAmin},

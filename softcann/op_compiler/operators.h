@@ -20,8 +20,7 @@ struct SingleOperator {
   Execute* execute;
 };
 
-// nullptr if there is none of this name for these operands: some compute by another function where
-// they have a bias.
+// nullptr if there is none of this name. Some compute by another function where there is a bias.
 const SingleOperator* findOperator(std::string_view type, const Operands& operands);
 
 // Those that are an aclnn function with the same inputs and outputs and nothing else.
