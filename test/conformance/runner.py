@@ -1,94 +1,32 @@
 """Runs PyTorch's OpInfo database for `npu` against the CPU.
 
-    cd test && python -m conformance.runner --samples 3
-
-Workers are forked from a process that has loaded the database and started no device, so that a
-crash costs milliseconds. A worker that says nothing for the time limit counts as hung; time in
-which this process did not run either, because the machine was busy or stood still, does not count.
+cd test && python -m conformance.runner --samples 3
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import dataclasses
 import fnmatch
-import multiprocessing
-import os
-import signal
 import sys
 import time
-from collections import Counter, deque
-from multiprocessing.connection import Connection, wait
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from . import kinds, report, routes
-from .worker import At, Tally, Unit, serve
+from .processes import Job, Pool
+from .worker import Tally, Unit, run_unit
 
 ROOT = Path(__file__).parents[2]
 EXPECTED_FAILURES = Path(__file__).with_name("expected_failures.txt")
 FEW_DTYPES = (torch.float32, torch.int64, torch.bfloat16, torch.complex64)
-DEATHS_PER_UNIT = 5
-TICK = 1.0  # seconds between two looks at silent workers
 
 
-@dataclasses.dataclass
-class Job:
-    """A unit, and the samples that brought a worker down so far, with what happened."""
-
-    unit: Unit
-    deaths: dict[int, str] = dataclasses.field(default_factory=dict)
-    left_out: set[int] = dataclasses.field(default_factory=set)
-
-
-class Worker:
-    """The parent's side of one worker process."""
-
-    def __init__(self, log: Path) -> None:
-        context = multiprocessing.get_context("fork")
-        self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(self.connection, theirs, log))
-        self._process.start()
-        theirs.close()
-        self.job: Job | None = None
-        self.at = At(-1, "cpu")
-        self.silent = 0.0  # seconds
-
-    def give(self, job: Job) -> None:
-        self.job, self.at, self.silent = job, At(-1, "cpu"), 0.0
-        self.connection.send((job.unit, frozenset(job.left_out)))
-
-    def kill(self) -> None:
-        """Leaves every thread's Python stack in the log."""
-        pid = self._process.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGUSR1)
-        time.sleep(0.5)
-        self._process.kill()
-        self._process.join()
-
-    def exit_code(self) -> str:
-        self._process.join()
-        code = self._process.exitcode or 0
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-
-    def close(self) -> None:
-        self.connection.send(None)
-        self._process.join(timeout=20)
-        if self._process.is_alive():
-            self._process.kill()
-
-
-def _serve(parents: Connection, connection: Connection, log: Path) -> None:
-    parents.close()
-    serve(connection, log)
-
-
-class Runner:
-    """Hands units to workers until all are done."""
+class Runner(Pool):
+    """Collects what units come to."""
 
     def __init__(
         self, units: list[Unit], workers: int, timeout: float, folder: Path, official: bool = False
@@ -96,89 +34,26 @@ class Runner:
         from torch.testing._internal.common_methods_invocations import op_db
 
         self._entries = op_db
-        self._jobs = deque(Job(unit) for unit in units)
-        self._count = len(units)
-        self._timeout = timeout
         self._official = official
         self._folder = folder
-        self._log = folder / "workers.log"
-        folder.mkdir(parents=True, exist_ok=True)
-        self._log.unlink(missing_ok=True)
-        self._workers = [Worker(self._log) for _ in range(min(workers, max(1, len(units))))]
         self.records: list[report.Record] = []
         self.fallbacks: Counter[str] = collections.Counter()
+        super().__init__(units, workers, timeout, folder / "workers.log", run_unit)
 
-    def run(self) -> None:
-        for worker in self._workers:
-            self._give_next(worker)
-        said = looked = time.monotonic()
-        while busy := [worker for worker in self._workers if worker.job is not None]:
-            ready = wait([worker.connection for worker in busy], timeout=TICK)
-            passed = min(time.monotonic() - looked, 2 * TICK)
-            looked = time.monotonic()
-            for worker in busy:
-                if worker.connection in ready:
-                    self._receive(worker)
-                    continue
-                worker.silent += passed
-                if worker.silent > self._timeout:
-                    worker.kill()
-                    self._replace(worker, f"hang: nothing for {self._timeout:.0f} s")
-            if time.monotonic() - said > 60:
-                said = time.monotonic()
-                print(f"{self._count - len(self._jobs)} of {self._count} units", flush=True)
-                report.write(self._folder, self.records, self.fallbacks)
-        for worker in self._workers:
-            worker.close()
+    def progress(self) -> None:
+        super().progress()
+        report.write(self._folder, self.records, self.fallbacks)
 
-    def _give_next(self, worker: Worker) -> None:
-        if self._jobs:
-            worker.give(self._jobs.popleft())
-        else:
-            worker.job = None
+    def is_spent(self, result: Tally) -> bool:
+        return self._official and (result.failed or result.raised)
 
-    def _receive(self, worker: Worker) -> None:
-        try:
-            message = worker.connection.recv()
-        except (EOFError, ConnectionResetError):
-            self._replace(worker, f"crash: {worker.exit_code()}")
-            return
-        worker.silent = 0.0
-        if isinstance(message, At):
-            worker.at = message
-            return
-        assert worker.job is not None
-        self._finish(worker.job, message)
-        if self._official and (message.failed or message.raised) and self._jobs:
-            worker.close()
-            fresh = Worker(self._log)
-            self._workers[self._workers.index(worker)] = fresh
-            worker = fresh
-        self._give_next(worker)
-
-    def _replace(self, worker: Worker, what: str) -> None:
-        """The unit goes on in a new worker, without the sample that brought this one down."""
-        job, at = worker.job, worker.at
-        assert job is not None
-        worker.connection.close()
-        fresh = Worker(self._log)
-        self._workers[self._workers.index(worker)] = fresh
-        job.left_out.add(at.sample)
-        if at.device == job.unit.device and at.sample >= 0:
-            job.deaths[at.sample] = f"{what} at sample {at.sample}"
-        print(f"{self._title(job.unit)}: {what} on {at.device}, sample {at.sample}", flush=True)
-        if at.sample < 0 or len(job.left_out) >= DEATHS_PER_UNIT:
-            self._finish(job, Tally())
-            self._give_next(fresh)
-        else:
-            fresh.give(job)
-
-    def _finish(self, job: Job, tally: Tally) -> None:
+    def finish(self, job: Job, result: Tally | None) -> None:
         for what in job.deaths.values():
             self._record(job.unit, routes.OWN, 1, 0, what)
-        for route, (count, passed, reason) in tally.routes.items():
-            self._record(job.unit, route, count, passed, reason)
-        self.fallbacks.update(tally.fallbacks)
+        if result is not None:
+            for route, (count, passed, reason) in result.routes.items():
+                self._record(job.unit, route, count, passed, reason)
+            self.fallbacks.update(result.fallbacks)
 
     def _record(self, unit: Unit, route: str, count: int, passed: int, reason: str) -> None:
         entry = self._entries[unit.entry]
@@ -196,7 +71,7 @@ class Runner:
             )
         )
 
-    def _title(self, unit: Unit) -> str:
+    def title(self, unit: Unit) -> str:
         return f"{self._entries[unit.entry].full_name} {unit.kind} {unit.dtype}"
 
 

@@ -88,9 +88,15 @@ def conjugated(arguments: Arguments) -> Arguments:
     return arguments.map(conjugate)
 
 
+def of_database(entry: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Any]:
+    """What `sample_inputs` gives, without the search of the stack for a test that asks for them,
+    which takes longer than most kernels."""
+    return iter(entry.sample_inputs_func(entry, "cpu", dtype, requires_grad))
+
+
 def _plain(entry: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Any]:
-    """Seeded here, sample by sample: the database's own seeding takes longer than most kernels."""
-    samples = iter(entry.sample_inputs("cpu", dtype, requires_grad=requires_grad, set_seed=False))
+    """Seeded here, sample by sample."""
+    samples = of_database(entry, dtype, requires_grad)
     for index in itertools.count():
         value = seed_for(entry.full_name, dtype, index)
         seed("cpu", value)

@@ -1,27 +1,19 @@
-"""A process that runs units of the suite and reports over a pipe as it goes.
-
-It may die or hang at any sample: the parent knows from the last message where that was, and gives
-the unit to a new worker with that sample set aside.
-"""
+"""What a worker does: it runs units of the suite, sample by sample, and reports as it goes."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import faulthandler
-import os
-import signal
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from . import kinds, leeway, outcomes, routes, samples
 from .kinds import NOT_APPLICABLE
+from .processes import At
 from .samples import seed
 
 UNINITIALISED = ("empty", "new_empty", "resize")  # how names begin whose values are undefined
@@ -41,14 +33,6 @@ class Unit:
     official: bool = False  # the official torch_npu: see _run_sample
 
 
-@dataclasses.dataclass(frozen=True)
-class At:
-    """Sent before each step: the sample, and the device that it is about to run on."""
-
-    sample: int
-    device: str
-
-
 @dataclasses.dataclass
 class Tally:
     """Sent when a unit is done: per route the samples, those that passed, and why one did not."""
@@ -62,26 +46,6 @@ class Tally:
         count, passed, first = self.routes.get(route, (0, 0, ""))
         self.failed = self.failed or reason is not None
         self.routes[route] = (count + 1, passed + (reason is None), first or reason or "")
-
-
-def serve(connection: Connection, log: Path) -> None:
-    """Takes (unit, samples to leave out) until it is given None, or the parent is gone."""
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    faulthandler.enable()
-    faulthandler.register(signal.SIGUSR1)
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(False)
-    while True:
-        try:
-            work = connection.recv()
-        except EOFError:
-            return
-        if work is None:
-            return
-        connection.send(run_unit(*work, connection))
 
 
 def run_unit(unit: Unit, left_out: frozenset[int], connection: Connection) -> Tally:
