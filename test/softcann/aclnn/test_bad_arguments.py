@@ -80,3 +80,20 @@ def test_phase_one_reads_nothing_past_the_end(
     status, message = phase_one(function, arguments)
     assert status in (0, INVALID), message
     assert status == 0 or function in message
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("softcannPdistBackward", "float64[0,4,0] float64[0,4] -1.5 float64[0] float64[0,4]"),
+        ("softcannPdistBackward", "float32[1] float32[4,3] 2.0 float32[1] float32[4,3]"),
+        ("softcannPdistBackward", "float32[0] float32[0,3] 2.0 float32[0] float32[0,3]"),
+        ("aclnnTransformBiasRescaleQkv",
+         "float32[2,3,12] float32[12] 0 float32[2,1,3,4] float32[2,1,3,4] float32[2,1,3,4]"),
+    ],
+)  # fmt: skip
+def test_kernel_that_would_divide_by_nothing_is_not_reached(
+    function: str, arguments: str, phase_one: PhaseOne
+) -> None:
+    """It once ended the process. Whether the call is refused at once depends on the row's check."""
+    assert phase_one(function, arguments)[0] in (0, INVALID)
