@@ -280,6 +280,16 @@ def inference(entry: AtenEntry, function: Function) -> str | None:
     return functional.call(arguments)
 
 
+def written_arguments(function: Function) -> list[str]:
+    """The arguments that the registration has to check. PyTorch's meta functions do it for the
+    in-place form of structured operators; Ascend's own functions check theirs themselves."""
+    if not isinstance(function, aten.Function):
+        return []
+    if function.variant == "inplace" and not function.structured:
+        return [function.arguments[0].name]
+    return list(function.out_arguments) if function.variant == "out" else []
+
+
 def stored_from(entry: AtenEntry) -> str:
     return aten.functions()[entry.op].identifier
 
@@ -336,6 +346,12 @@ def registration(
         "generator": next(
             (a.name for a in function.arguments if a.type == "Generator?"), "std::nullopt"
         ),
+        "written": written_arguments(function),
+        "read": [
+            a.name
+            for a in function.arguments
+            if a.type in ("Tensor", "Tensor?") and a.name not in written_arguments(function)
+        ],
         "before": entry.before,
         "before_out": entry.before_out if function.variant == "out" else "",
         # PyTorch's meta functions have checked these arguments already.

@@ -94,6 +94,38 @@ LATE: dict[str, tuple[Call, str]] = {
 }
 
 
+NUMBER_ON_CPU: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
+    "an output": lambda host, x: torch.abs(x, out=host),
+    "a reduction's output": lambda host, x: torch.max(x.reshape(1), out=host),
+    "what is divided in place": lambda host, x: host.floor_divide_(x),
+    "what is filled in place": lambda host, x: host.index_fill_(0, x.long(), 5.0),
+    "one of a list": lambda host, x: torch._foreach_add_([host], [x]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBER_ON_CPU)
+def test_a_number_on_the_cpu_is_read_but_never_taken_for_an_output(name: str) -> None:
+    host, x = torch.tensor(7.0), torch.tensor(0.0, device="npu")
+    with pytest.raises(RuntimeError, match="same device"):
+        NUMBER_ON_CPU[name](host, x)
+    assert (x + host).item() == 7
+
+
+@pytest.mark.parametrize("form", [torch.logical_and, torch.hypot, torch.mul])
+def test_an_output_that_shares_a_part_of_an_input_is_refused(
+    form: Callable[..., torch.Tensor],
+) -> None:
+    memory = torch.ones(9, device="npu")
+    with pytest.raises(RuntimeError, match="single memory location"):
+        form(memory[:5], memory[:5], out=memory[2:7])
+    form(memory[:5], memory[:5], out=memory[:5])
+
+
+def test_an_element_of_what_is_filled_may_be_the_value() -> None:
+    x = torch.arange(4.0, device="npu")
+    assert x.fill_(x[3]).tolist() == [3, 3, 3, 3]
+
+
 @pytest.mark.parametrize("name", LATE)
 def test_wrong_data_are_reported_with_the_operator_and_the_stream_goes_on(name: str) -> None:
     call, message = LATE[name]

@@ -27,9 +27,17 @@ at::Tensor newOutput(at::IntArrayRef sizes, at::IntArrayRef strides,
 }
 
 void checkWritable(const at::Tensor& out) {
+  TORCH_CHECK(out.device().is_privateuseone() || out.is_meta(),
+              "Expected all tensors to be on the same device, but found at least two devices, npu "
+              "and ",
+              out.device(), "!");
   TORCH_CHECK(!out.is_conj() && !out.is_neg(),
               "npu operators cannot write to a lazily conjugated or negated tensor; call "
               "resolve_conj() or resolve_neg() on it first");
+}
+
+void checkNoPartialOverlap(const at::Tensor& out, const at::Tensor& input) {
+  if (input.has_storage() && out.has_storage()) at::assert_no_partial_overlap(out, input);
 }
 
 void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {

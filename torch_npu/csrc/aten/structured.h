@@ -11,6 +11,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -20,8 +21,29 @@ namespace torch_npu {
 // npu tensors, means the current npu device.
 at::Tensor newOutput(at::IntArrayRef sizes, at::IntArrayRef strides,
                      const at::TensorOptions& options);
-// Refuses an output whose conjugation or negation is still to be done.
+// Refuses an output on another device, and one whose conjugation or negation is still to be done.
 void checkWritable(const at::Tensor& out);
+// Refuses an output that shares a part of its memory with an input; all of it is allowed.
+void checkNoPartialOverlap(const at::Tensor& out, const at::Tensor& input);
+
+// What every written argument is checked for. An input without dimensions is read as a number,
+// which in-place operators may take from a place in what they write.
+inline void checkApartFrom(const at::Tensor& out, const at::Tensor& input) {
+  if (input.defined() && input.dim() > 0 && !input.is_same(out)) checkNoPartialOverlap(out, input);
+}
+inline void checkApartFrom(const at::Tensor& out, const std::optional<at::Tensor>& input) {
+  if (input.has_value()) checkApartFrom(out, *input);
+}
+template <class... Inputs>
+void checkWritten(const at::Tensor& out, const Inputs&... inputs) {
+  checkWritable(out);
+  (checkApartFrom(out, inputs), ...);
+}
+// In lists, which tensor goes with which is the kernel's to know.
+template <class... Inputs>
+void checkWritten(at::TensorList outs, const Inputs&...) {
+  for (const at::Tensor& out : outs) checkWritable(out);
+}
 void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
 void resizeOut(const at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides,
                const at::TensorOptions& options);
