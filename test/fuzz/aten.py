@@ -216,7 +216,8 @@ def main(arguments: list[str]) -> int:
     runner.run()
     print(
         f"{len(names)} overloads, {runner.checked} calls, {runner.differences} differences,"
-        f" {len(runner.found)} of them not expected, {runner.late} late errors; {time.monotonic() - start:.0f} s"
+        f" {len(runner.found)} of them not expected, {runner.late} late errors;"
+        f" {time.monotonic() - start:.0f} s"
     )
     return 1 if runner.found else 0
 
