@@ -53,9 +53,9 @@ extern "C" {
 aclError aclrtGetDeviceCount(uint32_t* count) {
   return guarded([&]() -> aclError {
     SOFTCANN_TRY(requireNotNull("aclrtGetDeviceCount", "count", count));
-    const Platform* settings = platform();
-    if (settings == nullptr) return ACL_ERROR_INVALID_PARAM;
-    *count = static_cast<uint32_t>(settings->visible.size());
+    VisibleDevices visible;
+    SOFTCANN_TRY(readVisibleDevices(visible));
+    *count = static_cast<uint32_t>(visible.physical_ids.size());
     return ACL_SUCCESS;
   });
 }

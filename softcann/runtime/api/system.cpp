@@ -21,11 +21,17 @@ aclError requirePlatform(const Platform*& settings) {
   return settings != nullptr ? ACL_SUCCESS : ACL_ERROR_INVALID_PARAM;
 }
 
-aclError requireVisible(const Platform& settings, uint32_t id) {
-  if (id < settings.visible.size()) return ACL_SUCCESS;
-  return fail(ACL_ERROR_RT_INVALID_DEVICEID, "there is no device " + std::to_string(id) + ": " +
-                                                 std::to_string(settings.visible.size()) +
-                                                 " devices are visible");
+aclError requireVisible(uint32_t id, int& physical_id) {
+  VisibleDevices visible;
+  SOFTCANN_TRY(readVisibleDevices(visible));
+  const std::vector<int>& ids = visible.physical_ids;
+  if (id >= ids.size()) {
+    return fail(ACL_ERROR_RT_INVALID_DEVICEID, "there is no device " + std::to_string(id) + ": " +
+                                                   std::to_string(ids.size()) +
+                                                   " devices are visible");
+  }
+  physical_id = ids[id];
+  return ACL_SUCCESS;
 }
 
 template <size_t size>
@@ -34,7 +40,7 @@ void copyText(char (&to)[size], const char* text) {
   std::strncpy(to, text, size - 1);
 }
 
-bool findDeviceAttribute(const Platform& settings, uint32_t device, aclrtDevAttr attribute,
+bool findDeviceAttribute(const Platform& settings, int physical_id, aclrtDevAttr attribute,
                          int64_t* value) {
   const SocSpec& soc = *settings.soc;
   switch (static_cast<int>(attribute)) {
@@ -62,7 +68,7 @@ bool findDeviceAttribute(const Platform& settings, uint32_t device, aclrtDevAttr
       *value = 0;
       return true;
     case ACL_DEV_ATTR_PHY_CHIP_ID:
-      *value = settings.visible[device];
+      *value = physical_id;
       return true;
     case ACL_DEV_ATTR_NPU_ARCH:
       *value = soc.architecture;
@@ -158,7 +164,8 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
     SOFTCANN_TRY(requireNotNull("aclGetDeviceCapability", "value", value));
     const Platform* settings = nullptr;
     SOFTCANN_TRY(requirePlatform(settings));
-    SOFTCANN_TRY(requireVisible(*settings, deviceId));
+    int physical_id = -1;
+    SOFTCANN_TRY(requireVisible(deviceId, physical_id));
     switch (deviceInfo) {
       case ACL_DEVICE_INFO_AI_CORE_NUM:
         *value = settings->soc->cube_cores;
@@ -181,8 +188,9 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value
     SOFTCANN_TRY(requireNotNull("aclrtGetDeviceInfo", "value", value));
     const Platform* settings = nullptr;
     SOFTCANN_TRY(requirePlatform(settings));
-    SOFTCANN_TRY(requireVisible(*settings, deviceId));
-    if (findDeviceAttribute(*settings, deviceId, attr, value)) return ACL_SUCCESS;
+    int physical_id = -1;
+    SOFTCANN_TRY(requireVisible(deviceId, physical_id));
+    if (findDeviceAttribute(*settings, physical_id, attr, value)) return ACL_SUCCESS;
     return fail(ACL_ERROR_API_NOT_SUPPORT, "aclrtGetDeviceInfo: the attribute " +
                                                std::to_string(attr) + " is not known for " +
                                                settings->soc->name);
@@ -195,7 +203,8 @@ aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatu
     SOFTCANN_TRY(requireNotNull("aclrtGetDeviceCapability", "value", value));
     const Platform* settings = nullptr;
     SOFTCANN_TRY(requirePlatform(settings));
-    SOFTCANN_TRY(requireVisible(*settings, static_cast<uint32_t>(deviceId)));
+    int physical_id = -1;
+    SOFTCANN_TRY(requireVisible(static_cast<uint32_t>(deviceId), physical_id));
     if (devFeatureType != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV &&
         devFeatureType != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV) {
       return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetDeviceCapability: there is no feature " +
@@ -212,10 +221,11 @@ aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid) {
     SOFTCANN_TRY(requireNotNull("aclrtDeviceGetUuid", "uuid", uuid));
     const Platform* settings = nullptr;
     SOFTCANN_TRY(requirePlatform(settings));
-    SOFTCANN_TRY(requireVisible(*settings, static_cast<uint32_t>(deviceId)));
+    int physical_id = -1;
+    SOFTCANN_TRY(requireVisible(static_cast<uint32_t>(deviceId), physical_id));
     std::memset(uuid, 0, sizeof(*uuid));
     std::memcpy(uuid->bytes, "softcann", 8);
-    uuid->bytes[15] = static_cast<char>(settings->visible[static_cast<size_t>(deviceId)]);
+    uuid->bytes[15] = static_cast<char>(physical_id);
     return ACL_SUCCESS;
   });
 }

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string_view>
 
@@ -91,8 +93,32 @@ int readInteger(const char* variable, int fallback, int least, int most) {
   return number;
 }
 
-// "0,2" or "0-3" or "0,4-7". An empty list hides every device.
-std::vector<int> readDeviceList(const char* variable, const char* value, int device_count) {
+// ASCEND_RT_VISIBLE_DEVICES, such as "0,2". CANN reads up to the first character that is neither a
+// digit nor a comma, or the first device that is not there, and refuses what does not ascend. An
+// empty list hides every device.
+VisibleDevices readAscendingList(const char* variable, std::string_view value, int device_count) {
+  VisibleDevices list;
+  std::string_view rest = value;
+  while (!rest.empty()) {
+    list.unread = rest;
+    const size_t length = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    int id = -1;
+    if (!parseWhole(rest.substr(0, length), id) || id >= device_count) return list;
+    if (!list.physical_ids.empty() && id <= list.physical_ids.back()) {
+      reject(variable, value, "different devices in ascending order");
+    }
+    list.physical_ids.push_back(id);
+    rest.remove_prefix(length);
+    list.unread = rest;
+    if (!rest.starts_with(',')) return list;
+    rest.remove_prefix(1);
+  }
+  return list;
+}
+
+// ASCEND_VISIBLE_DEVICES, which the container runtime reads on a card: "0,2" or "0-3" or "5,1-2".
+// An empty list hides every device.
+std::vector<int> readRanges(const char* variable, const char* value, int device_count) {
   std::vector<int> devices;
   std::string_view rest = trimmed(value);
   const std::string expected = "a list of different devices from 0 to " +
@@ -121,6 +147,22 @@ std::vector<int> readDeviceList(const char* variable, const char* value, int dev
   }
   return devices;
 }
+
+VisibleDevices readDeviceLists(int device_count) {
+  if (const char* value = std::getenv("ASCEND_RT_VISIBLE_DEVICES")) {
+    return readAscendingList("ASCEND_RT_VISIBLE_DEVICES", value, device_count);
+  }
+  VisibleDevices list;
+  if (const char* value = std::getenv("ASCEND_VISIBLE_DEVICES")) {
+    list.physical_ids = readRanges("ASCEND_VISIBLE_DEVICES", value, device_count);
+  } else {
+    for (int id = 0; id < device_count; ++id) list.physical_ids.push_back(id);
+  }
+  return list;
+}
+
+// Leaked, as the other settings are.
+std::atomic<const VisibleDevices*> fixed_devices{nullptr};
 
 const SocSpec* readSoc() {
   const char* value = std::getenv("SOFTCANN_SOC_NAME");
@@ -156,13 +198,6 @@ void readPlatform(Platform& platform) {
   platform.launch_blocking = readInteger("ASCEND_LAUNCH_BLOCKING", 0, 0, 1) != 0;
   platform.strict = readInteger("SOFTCANN_STRICT", 0, 0, 1) != 0;
   platform.trace_file = openForAppending("SOFTCANN_TRACE");
-  for (const char* variable : {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}) {
-    if (const char* value = std::getenv(variable)) {
-      platform.visible = readDeviceList(variable, value, platform.device_count);
-      return;
-    }
-  }
-  for (int id = 0; id < platform.device_count; ++id) platform.visible.push_back(id);
 }
 
 const Platform* platform() noexcept {
@@ -182,6 +217,27 @@ const Platform* platform() noexcept {
   });
   if (settings == nullptr) fail(ACL_ERROR_INVALID_PARAM, *problem);
   return settings;
+}
+
+aclError readVisibleDevices(VisibleDevices& devices) noexcept {
+  try {
+    if (const VisibleDevices* fixed = fixed_devices.load()) {
+      devices = *fixed;
+      return ACL_SUCCESS;
+    }
+    const Platform* settings = platform();
+    if (settings == nullptr) return ACL_ERROR_INVALID_PARAM;
+    devices = readDeviceLists(settings->device_count);
+    return ACL_SUCCESS;
+  } catch (const std::invalid_argument& error) {
+    return fail(ACL_ERROR_INVALID_PARAM, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ACL_ERROR_BAD_ALLOC, "the host is out of memory");
+  }
+}
+
+void fixVisibleDevices(const VisibleDevices& devices) {
+  if (fixed_devices.load() == nullptr) fixed_devices.store(new VisibleDevices(devices));
 }
 
 }  // namespace softcann

@@ -1,4 +1,5 @@
-// What this process was told to imitate: the settings in the environment, read once.
+// What this process was told to imitate: the settings in the environment, read once; but the
+// visible devices may be chosen until aclInit().
 //
 //   SOFTCANN_DEVICE_COUNT        number of devices in the machine, 0..64 (8)
 //   SOFTCANN_SOC_NAME            chip, e.g. Ascend910B2 (Ascend910B2)
@@ -6,7 +7,9 @@
 //   SOFTCANN_ADDRESS_SPACE       bytes of device addresses reserved for all devices (4T)
 //   SOFTCANN_OVERCOMMIT          1: allocate beyond what the machine has available (0)
 //   SOFTCANN_RUNTIME_DIR         where processes publish their memory use (see process_registry.h)
-//   ASCEND_RT_VISIBLE_DEVICES, ASCEND_VISIBLE_DEVICES   e.g. "0,2" or "0-3"; the first that is set
+//   ASCEND_RT_VISIBLE_DEVICES    e.g. "0,2": devices in ascending order. As in CANN, what stands
+//                                behind another character or a device that is not there is not read
+//   ASCEND_VISIBLE_DEVICES       where that is not set, e.g. "0-3" or "5,1-2"
 //   SOFTCANN_STRICT              1: operators refuse what the card's documents exclude (0)
 //   SOFTCANN_TRACE               a file that gets a line for each task that ran (stream_trace.cpp)
 //   ASCEND_LAUNCH_BLOCKING       1: run every task in the calling thread (0)
@@ -35,8 +38,7 @@ struct SocSpec {
 
 struct Platform {
   const SocSpec* soc = nullptr;
-  std::vector<int> visible;  // physical id of each visible device
-  int device_count = 0;      // devices in the machine, visible or not
+  int device_count = 0;  // devices in the machine, visible or not
   size_t device_memory = 0;
   size_t address_space = 0;
   bool address_space_is_default = true;
@@ -49,6 +51,16 @@ struct Platform {
 // The settings, or nullptr where one is nonsense; then the calling thread's error text names the
 // variable and its value.
 SOFTCANN_EXPORT const Platform* platform() noexcept;
+
+struct VisibleDevices {
+  std::vector<int> physical_ids;
+  std::string unread;  // the part of ASCEND_RT_VISIBLE_DEVICES that was not read
+};
+
+// From the environment, read at each call until aclInit() calls fixVisibleDevices(). Where a list
+// or another setting is nonsense, an error whose text names it.
+SOFTCANN_EXPORT aclError readVisibleDevices(VisibleDevices& devices) noexcept;
+void fixVisibleDevices(const VisibleDevices& devices);
 
 // Fills `platform` from the environment. Throws std::invalid_argument.
 void readPlatform(Platform& platform);

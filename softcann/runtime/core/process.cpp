@@ -102,14 +102,14 @@ aclError initializeProcess(const char* config_path) noexcept {
     return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: the runtime is initialised already");
   }
   return guarded([&]() -> aclError {
-    const Platform* settings = platform();
-    if (settings == nullptr) return ACL_ERROR_INVALID_PARAM;
+    VisibleDevices visible;
+    if (const aclError code = readVisibleDevices(visible); code != ACL_SUCCESS) return code;
     int64_t default_device = -1;
     if (config_path != nullptr && *config_path != '\0') {
       const aclError code = readConfigFile(config_path, default_device);
       if (code != ACL_SUCCESS) return code;
     }
-    const int count = static_cast<int>(settings->visible.size());
+    const int count = static_cast<int>(visible.physical_ids.size());
     if (default_device >= count) {
       return fail(ACL_ERROR_INVALID_PARAM, std::string("aclInit: ") + config_path +
                                                " names a default device that is not there: " +
@@ -117,11 +117,17 @@ aclError initializeProcess(const char* config_path) noexcept {
     }
     if (const aclError code = reserveAddressSpace(count); code != ACL_SUCCESS) return code;
     if (owner_pid == 0) {
+      if (!visible.unread.empty()) {
+        ACL_APP_LOG(ACL_ERROR,
+                    "'%s' of ASCEND_RT_VISIBLE_DEVICES is not read: %d devices are visible",
+                    visible.unread.c_str(), count);
+      }
+      fixVisibleDevices(visible);
       owner_pid = getpid();
       pthread_atfork(nullptr, nullptr, &onForkInChild);
       std::atexit(&onExit);
       for (int id = 0; id < count; ++id) {
-        Device::all().push_back(new Device(id, settings->visible[static_cast<size_t>(id)]));
+        Device::all().push_back(new Device(id, visible.physical_ids[static_cast<size_t>(id)]));
       }
     }
     Context::setDefaultDevice(

@@ -57,9 +57,10 @@ INSTANTIATE_TEST_SUITE_P(
         Nonsense{"SOFTCANN_DEVICE_COUNT", "65"}, Nonsense{"SOFTCANN_SOC_NAME", "GeForce"},
         Nonsense{"SOFTCANN_DEVICE_MEMORY", "lots"}, Nonsense{"SOFTCANN_DEVICE_MEMORY", "0"},
         Nonsense{"SOFTCANN_DEVICE_MEMORY", "1000000T"}, Nonsense{"SOFTCANN_ADDRESS_SPACE", "12Q"},
-        Nonsense{"SOFTCANN_OVERCOMMIT", "yes"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "0,zwei"},
-        Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "8"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,1"},
-        Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "3-1"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "0,"},
+        Nonsense{"SOFTCANN_OVERCOMMIT", "yes"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,1"},
+        Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,0"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "0,zwei"},
+        Nonsense{"ASCEND_VISIBLE_DEVICES", "8"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "1,1"},
+        Nonsense{"ASCEND_VISIBLE_DEVICES", "3-1"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "0,"},
         Nonsense{"ASCEND_VISIBLE_DEVICES", "-1"}, Nonsense{"SOFTCANN_TRACE", "/nowhere/trace"},
         Nonsense{"ASCEND_LAUNCH_BLOCKING", "2"}));
 
@@ -90,8 +91,7 @@ TEST(PlatformDeathTest, NoDevicesIsValid) {
 TEST(PlatformDeathTest, VisibleDevicesAreChosenAndRenumbered) {
   EXPECT_EXIT(
       {
-        setenv("ASCEND_RT_VISIBLE_DEVICES", "5,1-2", 1);
-        setenv("ASCEND_VISIBLE_DEVICES", "0", 1);
+        setenv("ASCEND_VISIBLE_DEVICES", "5,1-2", 1);
         int32_t user = -1;
         bool right = aclInit(nullptr) == ACL_SUCCESS && physicalId(0) == 5 && physicalId(1) == 1 &&
                      physicalId(2) == 2;
@@ -105,6 +105,57 @@ TEST(PlatformDeathTest, VisibleDevicesAreChosenAndRenumbered) {
       {
         setenv("ASCEND_VISIBLE_DEVICES", "", 1);
         exitWithDeviceCount(0);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        setenv("ASCEND_RT_VISIBLE_DEVICES", "2,5", 1);
+        setenv("ASCEND_VISIBLE_DEVICES", "0", 1);
+        const bool right = aclInit(nullptr) == ACL_SUCCESS && physicalId(0) == 2 &&
+                           physicalId(1) == 5 && physicalId(2) == -1;
+        std::_Exit(right ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+struct CutList {
+  const char* value;
+  uint32_t count;
+  const char* unread;
+};
+
+class PlatformCutListDeathTest : public testing::TestWithParam<CutList> {};
+
+TEST_P(PlatformCutListDeathTest, IsReadUpToWhatIsNoDevice) {
+  EXPECT_EXIT(
+      {
+        setenv("ASCEND_RT_VISIBLE_DEVICES", GetParam().value, 1);
+        exitWithDeviceCount(GetParam().count);
+      },
+      testing::ExitedWithCode(0), GetParam().unread);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lists, PlatformCutListDeathTest,
+    testing::Values(CutList{"0,zwei", 1, "'zwei' of ASCEND_RT_VISIBLE"},
+                    CutList{"1,3,8", 2, "'8' of"}, CutList{"1, 2,3", 1, "' 2,3' of"},
+                    CutList{"0 ,1", 1, "' ,1' of"}, CutList{"0-3", 1, "'-3' of"},
+                    CutList{"8", 0, "'8' of"}, CutList{"npu0", 0, "'npu0' of"},
+                    CutList{",0", 0, "',0' of"}, CutList{"", 0, "^$"}, CutList{"0,", 1, "',' of"},
+                    CutList{"0,1", 2, "^$"}, CutList{"99999999999", 0, "'99999999999' of"}));
+
+TEST(PlatformDeathTest, VisibleDevicesMayBeChosenUntilInitialisation) {
+  EXPECT_EXIT(
+      {
+        uint32_t count = 0;
+        bool right = aclrtGetDeviceCount(&count) == ACL_SUCCESS && count == 8;
+        setenv("ASCEND_RT_VISIBLE_DEVICES", "3,4", 1);
+        right = right && aclrtGetDeviceCount(&count) == ACL_SUCCESS && count == 2 &&
+                aclInit(nullptr) == ACL_SUCCESS && physicalId(0) == 3;
+        setenv("ASCEND_RT_VISIBLE_DEVICES", "5", 1);
+        right =
+            right && aclrtGetDeviceCount(&count) == ACL_SUCCESS && count == 2 && physicalId(1) == 4;
+        std::_Exit(right ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");
 }

@@ -114,6 +114,19 @@ def test_hidden_devices_leave_none(run_python) -> None:
 def test_visible_devices_are_counted(run_python) -> None:
     result = run_python(
         "import torch, torch_npu; print(torch.npu.device_count())",
-        ASCEND_RT_VISIBLE_DEVICES="1,0",
+        ASCEND_RT_VISIBLE_DEVICES="0,2",
     )
     assert result.stdout == "2\n", result.stderr
+
+
+def test_visible_devices_may_be_chosen_until_the_first_use(run_python) -> None:
+    result = run_python(
+        "import os, torch, torch_npu\n"
+        "print(torch.npu.device_count())\n"
+        "os.environ['ASCEND_RT_VISIBLE_DEVICES'] = '5'\n"
+        "print(torch.npu.device_count())\n"
+        "torch.ones(1, device='npu')\n"
+        "os.environ['ASCEND_RT_VISIBLE_DEVICES'] = '5,6'\n"
+        "print(torch.npu.device_count())\n",
+    )
+    assert result.stdout == "8\n1\n1\n", result.stderr
