@@ -95,8 +95,6 @@ def select(options: argparse.Namespace) -> list[Unit]:
 
 def _dtypes(supported: list[torch.dtype], kind: str, options: argparse.Namespace) -> Any:
     few = [dtype for dtype in FEW_DTYPES if dtype in supported] or supported[:1]
-    if options.dtypes == ["nearest"]:
-        return few[:1] or FEW_DTYPES[:1]
     if options.dtypes == ["all"]:
         return supported or FEW_DTYPES[:1]
     if options.dtypes:
@@ -115,8 +113,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--dtypes",
         nargs="*",
         default=[],
-        help="e.g. float32 int64; or nearest: float32, where an entry has it; or all. With the last"
-        " two float32 stands for entries that name no dtype for the CPU",
+        help="e.g. float32 int64; or all, where float32 stands for entries that name none",
     )
     parser.add_argument("--kinds", nargs="*", default=list(kinds.KINDS), choices=kinds.KINDS)
     parser.add_argument("--workers", type=int, default=2)
