@@ -13,6 +13,13 @@ from pathlib import Path
 __all__ = ["environment", "toolkit_path"]
 __version__ = "0.1.0"
 
+# Search paths, and the toolkit's folder that goes in front of each.
+_SEARCHED = {
+    "LD_LIBRARY_PATH": "lib64",
+    "PYTHONPATH": "python/site-packages",
+    "PATH": "bin",
+}
+
 
 def toolkit_path() -> Path:
     """The folder that takes the place of a CANN installation: `set_env.sh`, `lib64/`, `bin/` …"""
@@ -29,7 +36,7 @@ def environment(base: Mapping[str, str] = os.environ) -> dict[str, str]:
     for name in ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH", "ASCEND_AICPU_PATH"):
         variables[name] = str(home)
     variables["ASCEND_OPP_PATH"] = str(home / "opp")
-    for name, folder in (("LD_LIBRARY_PATH", "lib64"), ("PATH", "bin")):
+    for name, folder in _SEARCHED.items():
         variables[name] = _prepend(str(home / folder), base.get(name, ""))
     return variables
 

@@ -21,6 +21,7 @@ export ASCEND_HOME_PATH="$_softcann_home"
 export ASCEND_OPP_PATH="$_softcann_home/opp"
 export ASCEND_AICPU_PATH="$_softcann_home"
 export LD_LIBRARY_PATH="$(_softcann_prepend "$_softcann_home/lib64" "${LD_LIBRARY_PATH:-}")"
+export PYTHONPATH="$(_softcann_prepend "$_softcann_home/python/site-packages" "${PYTHONPATH:-}")"
 export PATH="$(_softcann_prepend "$_softcann_home/bin" "$PATH")"
 
 unset -f _softcann_prepend

@@ -37,7 +37,7 @@ def parse(text: str) -> dict[str, str]:
 
 
 def test_run_sets_what_sourcing_set_env_sets() -> None:
-    before = {"LD_LIBRARY_PATH": "/elsewhere/lib"}
+    before = {"LD_LIBRARY_PATH": "/elsewhere/lib", "PYTHONPATH": "/elsewhere/python"}
     ran = command("run", "--", sys.executable, "-c", PRINT_ENVIRONMENT, **before)
     script = command("env").stdout.strip()
     source = f'source "{script}"; source "{script}"; "{sys.executable}" -c "{PRINT_ENVIRONMENT}"'
