@@ -387,3 +387,16 @@ def test_fake_tensors_have_the_outputs_sizes() -> None:
             half(4, 3, 5), half(4, 5, 6), batch_split_factor=2
         )
         assert product.shape == (2, 3, 12)
+
+
+def test_a_product_is_added_to_float32() -> None:
+    torch.manual_seed(0)
+    x, weight, c = torch.randn(6, 3).half(), torch.randn(6, 5).half(), torch.randn(3, 5)
+    device = c.npu()
+    assert torch_npu._npu_matmul_add_fp32(x.npu(), weight.npu(), device) is None
+    want = c + x.float().T @ weight.float()
+    torch.testing.assert_close(device.cpu(), want)
+    with pytest.raises(RuntimeError, match="float32"):
+        finished(torch_npu._npu_matmul_add_fp32, x.npu(), weight.npu(), c.half().npu())
+    with pytest.raises(RuntimeError, match="matrices that fit"):
+        finished(torch_npu._npu_matmul_add_fp32, x.npu(), weight.npu(), c.T.npu())
