@@ -30,6 +30,16 @@ class graph:
         raise _unavailable("torch.npu.graph", _INSTEAD)
 
 
+class _NPUTaskGroupHandle:
+    """A group of tasks of a graph. Programs name it in annotations."""
+
+    def __new__(cls, *_arguments: Any, **_options: Any) -> _NPUTaskGroupHandle:
+        raise _unavailable("torch_npu._C._NPUTaskGroupHandle", _INSTEAD)
+
+
+_C.__dict__["_NPUTaskGroupHandle"] = _NPUTaskGroupHandle
+
+
 def graph_pool_handle() -> NoReturn:
     """The identity of a pool of memory that graphs share."""
     raise _unavailable("torch.npu.graph_pool_handle()", _INSTEAD)

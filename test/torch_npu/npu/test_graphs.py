@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+import torch_npu
+
 npu = torch.npu
 
 
@@ -19,6 +21,7 @@ def test_no_stream_is_capturing() -> None:
         lambda: npu.NPUGraph(),
         lambda: npu.graph(None),
         lambda: npu.graph_pool_handle(),
+        lambda: torch_npu._C._NPUTaskGroupHandle(),
         lambda: npu.make_graphed_callables(None, None),
         lambda: npu.graph_task_group_begin(None),
         lambda: npu.graph_task_group_end(None),

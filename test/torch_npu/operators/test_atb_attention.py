@@ -75,3 +75,10 @@ def test_rotary_embedding_turns_in_place(neox: bool, rotary: int) -> None:
     torch_npu._npu_rotary_embedding(positions.npu(), *device, SIZE, cache.npu(), neox)
     for got, x in zip(device, (query, key), strict=True):
         torch.testing.assert_close(got.cpu(), turned(x))
+
+
+def test_the_operators_are_there_without_being_loaded() -> None:
+    from torch_npu.op_plugin.atb._atb_ops import _register_atb_extensions
+
+    _register_atb_extensions()
+    assert torch_npu._npu_rotary_embedding is torch.ops.atb._npu_rotary_embedding
