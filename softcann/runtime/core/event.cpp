@@ -32,13 +32,13 @@ uint64_t nowNanoseconds() noexcept {
           .count());
 }
 
-// Two recordings never have the same time, in whichever streams they are.
+// Two recordings never have the same time, in whichever streams they are, in microseconds either.
 uint64_t nextTimestamp() noexcept {
   static std::atomic<uint64_t> latest{0};
   uint64_t before = latest.load(std::memory_order_relaxed);
   uint64_t now = nowNanoseconds();
   do {
-    now = std::max(now, before + 1);
+    now = std::max(now, (before / 1000 + 1) * 1000);
   } while (!latest.compare_exchange_weak(before, now, std::memory_order_relaxed));
   return now;
 }

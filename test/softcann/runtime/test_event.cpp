@@ -166,6 +166,11 @@ TEST_F(EventTest, TwoRecordingsNeverHaveTheSameTime) {
     float ms = 0;
     ASSERT_OK(aclrtEventElapsedTime(&ms, events[i - 1], events[i]));
     EXPECT_GT(ms, 0.0f) << i;
+    uint64_t before = 0;
+    uint64_t after = 0;
+    ASSERT_OK(aclrtEventGetTimestamp(events[i - 1], &before));
+    ASSERT_OK(aclrtEventGetTimestamp(events[i], &after));
+    EXPECT_GT(after, before) << i;
   }
   for (aclrtEvent each : events) EXPECT_OK(aclrtDestroyEvent(each));
 }
