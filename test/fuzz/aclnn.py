@@ -58,6 +58,8 @@ class Draw:
         base = kind.rstrip("!?~[]")
         if "?" in kind and kind != "dtype?" and self._generator.random() < 0.5:
             return "null"
+        if kind in ("int?", "double?", "bool?"):  # a scalar, whatever it holds
+            return self._one("Scalar")
         if "[]" not in kind:
             return self._one(base)
         count = self._generator.randrange(4)

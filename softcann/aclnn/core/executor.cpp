@@ -317,6 +317,14 @@ aclnnStatus missingArgument(const Operator& op, int position) {
                                            " is null or of an unknown data type");
 }
 
+aclnnStatus wrongArgument(const Operator& op, int position) noexcept {
+  const std::string where =
+      std::string(op.task.name) + "GetWorkspaceSize: parameter " + std::to_string(position);
+  std::string message;
+  catching(where.c_str(), message, [] { throw; });
+  return fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
+}
+
 void noteCaller(aclOpExecutor& executor) noexcept {
   executor.references.store(1, std::memory_order_relaxed);
   executor.threads = at::get_num_threads();

@@ -75,6 +75,8 @@ aclnnStatus execute(const Operator& op, void* workspace, uint64_t workspace_size
                     aclOpExecutor* executor, aclrtStream stream) noexcept;
 
 aclnnStatus missingArgument(const Operator& op, int position);
+// For the exception that is being handled.
+aclnnStatus wrongArgument(const Operator& op, int position) noexcept;
 
 }  // namespace softcann::aclnn
 

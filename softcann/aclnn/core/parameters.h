@@ -2,7 +2,8 @@
 // kernel sees it. The generator wraps every C parameter in one of these.
 //
 // A kind has: a constructor from the C parameter; Stored, what the executor keeps; capture(),
-// false if a required pointer is null; and lend(), the kernel's argument.
+// false if a required pointer is null, which throws at a value that Stored cannot hold; and lend(),
+// the kernel's argument.
 #pragma once
 
 #include <ATen/core/List.h>

@@ -91,9 +91,15 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
   made->kernel = kernel;
 
   int position = 0;
-  const bool complete = [&]<size_t... I>(std::index_sequence<I...>) {
-    return ((++position, parameters.capture(std::get<I>(made->arguments))) && ...);
-  }(std::index_sequence_for<Kinds...>());
+  bool complete = false;
+  try {
+    complete = [&]<size_t... I>(std::index_sequence<I...>) {
+      return ((++position, parameters.capture(std::get<I>(made->arguments))) && ...);
+    }(std::index_sequence_for<Kinds...>());
+  } catch (...) {
+    Executor::destroyIt(made);
+    return wrongArgument(op, position);
+  }
   if (!complete) {
     Executor::destroyIt(made);
     return missingArgument(op, position);

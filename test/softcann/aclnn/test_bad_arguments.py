@@ -4,6 +4,7 @@ and a text that names the function."""
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 
 import pytest
@@ -97,3 +98,20 @@ def test_kernel_that_would_divide_by_nothing_is_not_reached(
 ) -> None:
     """It once ended the process. Whether the call is refused at once depends on the row's check."""
     assert phase_one(function, arguments)[0] in (0, INVALID)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("softcannCdistForward", "float32[2,3] float32[2,3] 2.0 nan float32[2,2]"),
+        ("softcannMaskedSoftmax", "float32[2,3] bool[2,3] inf null float32[2,3]"),
+        ("softcannUpsampleNearest1d", "float32[1,2,3] {6} 2.0j float32[1,2,6]"),
+    ],
+)
+def test_scalar_that_is_not_such_a_number_is_refused(
+    function: str, arguments: str, phase_one: PhaseOne
+) -> None:
+    """It once ended the process."""
+    status, message = phase_one(function, arguments)
+    assert status == INVALID, message
+    assert re.match(rf"{function}GetWorkspaceSize: parameter \d: value cannot be conv", message)

@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/empty_strided.h>
 
 #include "torch_npu/csrc/aten/structured.h"
 
@@ -29,7 +30,13 @@ at::Tensor HostArguments::operator()(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.device().is_cpu()) {
     return tensor;
   }
-  return tensor.cpu();
+  if (at::has_internal_overlap(tensor) == at::MemOverlap::Yes) {
+    return tensor.cpu();
+  }
+  // With its strides, which some kernels check.
+  at::Tensor copy =
+      at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
+  return copy.copy_(tensor);
 }
 
 std::optional<at::Tensor> ArgumentCopies::operator()(const std::optional<at::Tensor>& tensor) {
