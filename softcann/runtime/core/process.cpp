@@ -1,5 +1,6 @@
 #include "runtime/core/process.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -52,6 +53,16 @@ void onForkInChild() noexcept {
   closeSegmentFilesInChild();
   closeIpcServiceInChild();
   forgetRecordInChild();
+}
+
+// Python loads a module's libraries for that module only. CANN's libraries open the runtime for the
+// whole process, and so does this: a preloaded library that stands in for one of its functions then
+// finds the function itself by dlsym(RTLD_NEXT).
+void joinGlobalScope() {
+  Dl_info own{};
+  if (dladdr(reinterpret_cast<const void*>(&joinGlobalScope), &own) != 0) {
+    dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  }
 }
 
 // What the file says of `defaultDevice`, or -1. Its other settings concern dumps and profiling of
@@ -126,6 +137,7 @@ aclError initializeProcess(const char* config_path) noexcept {
       owner_pid = getpid();
       pthread_atfork(nullptr, nullptr, &onForkInChild);
       std::atexit(&onExit);
+      joinGlobalScope();
       for (int id = 0; id < count; ++id) {
         Device::all().push_back(new Device(id, visible.physical_ids[static_cast<size_t>(id)]));
       }
