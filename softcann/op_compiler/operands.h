@@ -29,6 +29,8 @@ class Operands {
 
   // nullptr for an input that was left out or never given, which aclnn refuses by itself.
   const aclTensor* input(size_t index) const { return at(inputs_, index); }
+  // One that the operator updates.
+  aclTensor* writtenInput(size_t index) { return at(inputs_, index); }
   aclTensor* output(size_t index) const { return at(outputs_, index); }
   size_t inputCount() const { return inputs_.size(); }
 

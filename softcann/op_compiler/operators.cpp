@@ -10,6 +10,7 @@
 #include "aclnnop/aclnn_amax.h"
 #include "aclnnop/aclnn_amin.h"
 #include "aclnnop/aclnn_any.h"
+#include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_cat.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_matmul.h"
@@ -17,6 +18,7 @@
 #include "aclnnop/aclnn_mean.h"
 #include "aclnnop/aclnn_mm.h"
 #include "aclnnop/aclnn_nonzero.h"
+#include "aclnnop/aclnn_nonzero_v2.h"
 #include "aclnnop/aclnn_normal.h"
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "aclnnop/aclnn_silu.h"
@@ -126,10 +128,21 @@ aclnnStatus confusionTranspose(Operands& operands, uint64_t* size, aclOpExecutor
 }
 
 aclnnStatus nonZero(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
-  if (operands.flag("transpose")) {
-    return fail(ACL_ERROR_OP_ATTR_NOT_MATCH, "NonZero: transpose is not supported");
-  }
   return aclnnNonzeroGetWorkspaceSize(operands.input(0), operands.output(0), size, executor);
+}
+
+// A row for each dimension instead of one for each element.
+aclnnStatus transposedNonZero(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnNonzeroV2GetWorkspaceSize(operands.input(0), operands.output(0), size, executor);
+}
+
+// The outputs are the first three inputs' memory.
+aclnnStatus applyAdamW(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
+  return aclnnApplyAdamWGetWorkspaceSize(
+      operands.output(0), operands.output(1), operands.output(2), operands.input(3),
+      operands.input(4), operands.input(5), operands.input(6), operands.input(7), operands.input(8),
+      operands.input(9), operands.input(10), operands.writtenInput(11), operands.flag("amsgrad"),
+      operands.flag("maximize"), size, executor);
 }
 
 aclnnStatus cdistGrad(Operands& operands, uint64_t* size, aclOpExecutor** executor) {
@@ -225,6 +238,7 @@ constexpr SingleOperator kOperators[] = {
     {"ArgMaxWithValue", argMaxWithValue, aclnnMaxDim},
     {"NonZero", nonZero, aclnnNonzero},
     {"CdistGrad", cdistGrad, softcannCdistGrad},
+    {"ApplyAdamW", applyAdamW, aclnnApplyAdamW},
     {"StatelessRandomNormalV2", randomNormal, aclnnInplaceNormal},
     {"StatelessRandomUniformV2", randomUniform, aclnnInplaceUniform},
 };
@@ -234,11 +248,16 @@ constexpr SingleOperator kBiased[] = {
     {"MatMulV2", biasedMatMul, aclnnAddmm},
 };
 
+constexpr SingleOperator kTransposed[] = {
+    {"NonZero", transposedNonZero, aclnnNonzeroV2},
+};
+
 }  // namespace
 
 const SingleOperator* findOperator(std::string_view type, const Operands& operands) {
   std::vector<std::span<const SingleOperator>> tables;
   if (operands.input(2) != nullptr) tables.emplace_back(kBiased);
+  if (operands.flag("transpose")) tables.emplace_back(kTransposed);
   tables.insert(tables.end(), {kOperators, elementwiseOperators(), recurrentOperators()});
   for (const auto& table : tables) {
     for (const SingleOperator& each : table) {

@@ -20,7 +20,8 @@ struct SingleOperator {
   Execute* execute;
 };
 
-// nullptr if there is none of this name. Some compute by another function where there is a bias.
+// nullptr if there is none of this name. Some compute by another function where there is a
+// bias, or where the result is to be transposed.
 const SingleOperator* findOperator(std::string_view type, const Operands& operands);
 
 // Those that are an aclnn function with the same inputs and outputs and nothing else.

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/tensor.h>
 
 #include "aclnn/kernels/compute_type.h"
 #include "aclnn/kernels/gated.h"
@@ -79,6 +80,15 @@ std::optional<at::Tensor> orNone(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }
 
+// A group's bias is what makes up for the way that the card splits x; what it counts as is scaled.
+at::Tensor int8RowsTimesInt4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& bias, const at::Tensor& token_scale) {
+  TORCH_CHECK(scale.defined() && token_scale.defined(),
+              "expected scale and per_token_scale for int8 rows with int4 weights");
+  return int8TimesInt4(x, unpackInt4(weight), scale, bias, /*group_size=*/0)
+      .mul_(token_scale.reshape({-1, 1}));
+}
+
 // One product with everything that goes with it. `rows` are those of x that belong to the group.
 at::Tensor product(const GroupedMatmul& call, const at::Tensor& x, int64_t index, bool stacked,
                    const at::Tensor& token_scale) {
@@ -87,6 +97,9 @@ at::Tensor product(const GroupedMatmul& call, const at::Tensor& x, int64_t index
   const at::Tensor scale = partOf(call.scale, index, stacked);
   const at::Tensor antiquant = partOf(call.antiquant_scale, index, stacked);
   const bool whole = !at::isFloatingType(x.scalar_type());
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt) {
+    return activated(int8RowsTimesInt4(x, weight, scale, bias, token_scale), call.activation);
+  }
   at::Tensor result;
   if (whole) {
     const auto plain = [](const at::Tensor& matrix) {
@@ -180,6 +193,13 @@ void oneByOne(const GroupedMatmul& call, std::vector<at::Tensor>& out) {
 }
 
 }  // namespace
+
+std::optional<at::Tensor> groupList(at::OptionalIntArrayRef numbers) {
+  if (!numbers.has_value() || numbers->empty()) {
+    return std::nullopt;
+  }
+  return at::tensor(*numbers, at::kLong);
+}
 
 void groupedMatmul(const GroupedMatmul& call, std::vector<at::Tensor> out) {
   TORCH_CHECK(!call.weight.empty() && !out.empty(), "expected a weight and an output, but got ",

@@ -28,4 +28,7 @@ struct GroupedMatmul {
 
 void groupedMatmul(const GroupedMatmul& call, std::vector<at::Tensor> out);
 
+// Cumulative numbers as the tensor above; none for an empty list.
+std::optional<at::Tensor> groupList(at::OptionalIntArrayRef numbers);
+
 }  // namespace softcann::aclnn

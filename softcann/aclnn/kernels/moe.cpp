@@ -108,15 +108,26 @@ void gatingTopKGrad(const at::Tensor& norm, const at::Tensor& grad_y, const at::
                               : all.sub(all.mul(weights).sum(-1, /*keepdim=*/true)).mul_(weights));
 }
 
-void gatingTopKSoftmax(const at::Tensor& x, OptionalTensorRef finished, int64_t k, at::Tensor& y,
-                       at::Tensor& expert, at::Tensor& row) {
-  const at::Tensor weights = x.to(at::kFloat).softmax(-1);
+void gatingTopKSoftmaxV2(const at::Tensor& x, OptionalTensorRef finished, int64_t k, int64_t renorm,
+                         at::Tensor& y, at::Tensor& expert, const at::Tensor& softmax_out) {
+  TORCH_CHECK(renorm == 0 || renorm == 1, "expected renorm 0 or 1, but got ", renorm);
+  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor weights = renorm == 0 ? wide.softmax(-1) : wide;
   at::Tensor chosen = largest(weights, k);
-  y.copy_(weights.gather(-1, chosen));
+  const at::Tensor values = weights.gather(-1, chosen);
+  y.copy_(renorm == 0 ? values : values.softmax(-1));
   if (finished.has_value()) {
     chosen = chosen.masked_fill(finished->unsqueeze(-1), x.size(-1));
   }
   expert.copy_(chosen);
+  if (softmax_out.defined()) {
+    softmax_out.copy_(weights);
+  }
+}
+
+void gatingTopKSoftmax(const at::Tensor& x, OptionalTensorRef finished, int64_t k, at::Tensor& y,
+                       at::Tensor& expert, at::Tensor& row) {
+  gatingTopKSoftmaxV2(x, finished, k, /*renorm=*/0, y, expert, at::Tensor());
   const int64_t rows = x.numel() / std::max<int64_t>(1, x.size(-1));
   row.copy_(at::arange(rows * k, row.options()).view({k, rows}).t().reshape(row.sizes()));
 }
@@ -298,25 +309,26 @@ void tokenUnpermute(const at::Tensor& permuted, const at::Tensor& sorted_indices
   out.copy_(rows.sum(1));
 }
 
-void tokenUnpermuteGrad(const at::Tensor& permuted, const at::Tensor& grad,
+void tokenUnpermuteGrad(OptionalTensorRef permuted, const at::Tensor& grad,
                         const at::Tensor& sorted_indices, OptionalTensorRef probs,
                         at::Tensor& grad_permuted, const at::Tensor& grad_probs) {
-  const at::ScalarType type = computeType(permuted);
+  const at::ScalarType type = computeType(grad);
   const int64_t top_k = probs.has_value() ? probs->size(1) : 1;
   const at::Tensor positions = sorted_indices.flatten().to(at::kLong);
   at::Tensor spread = grad.to(type).repeat_interleave(top_k, 0);
   if (grad_probs.defined() && probs.has_value()) {
+    TORCH_CHECK(permuted.has_value(), "expected the tokens for the gradient of probs");
     grad_probs.copy_(
-        rowsAt(permuted.to(type), positions).mul_(spread).sum(-1).view(probs->sizes()));
+        rowsAt(permuted->to(type), positions).mul_(spread).sum(-1).view(probs->sizes()));
   }
   if (probs.has_value()) {
     spread.mul_(probs->to(type).reshape({-1, 1}));
   }
   // Dropped positions meet in one row more, which is cut off.
-  const int64_t rows = permuted.size(0);
+  const int64_t rows = grad_permuted.size(0);
   const at::Tensor places =
       positions.masked_fill(positions.lt(0).logical_or(positions.ge(rows)), rows);
-  grad_permuted.copy_(at::zeros({rows + 1, permuted.size(1)}, spread.options())
+  grad_permuted.copy_(at::zeros({rows + 1, grad_permuted.size(1)}, spread.options())
                           .index_add_(0, places, spread)
                           .narrow(0, 0, rows));
 }

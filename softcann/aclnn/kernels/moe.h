@@ -34,6 +34,10 @@ void gatingTopKGrad(const at::Tensor& norm, const at::Tensor& grad_y, const at::
 // j * rows + i.
 void gatingTopKSoftmax(const at::Tensor& x, OptionalTensorRef finished, int64_t k, at::Tensor& y,
                        at::Tensor& expert, at::Tensor& row);
+// The same without rows; with `renorm` 1 softmax of the k largest. `softmax_out` gets the softmax
+// of all experts if it is defined.
+void gatingTopKSoftmaxV2(const at::Tensor& x, OptionalTensorRef finished, int64_t k, int64_t renorm,
+                         at::Tensor& y, at::Tensor& expert, const at::Tensor& softmax_out);
 
 // Tokens in the order of their experts: expanded_x; where each (row, expert) went; the experts.
 void initRouting(const at::Tensor& x, const at::Tensor& row, const at::Tensor& expert,
@@ -69,7 +73,7 @@ void tokenPermuteGrad(const at::Tensor& grad, const at::Tensor& sorted_indices, 
 // out[i] = sum over k of probs[i, k] * permuted[position of (i, k)]; 0 for dropped ones.
 void tokenUnpermute(const at::Tensor& permuted, const at::Tensor& sorted_indices,
                     OptionalTensorRef probs, at::Tensor& out);
-void tokenUnpermuteGrad(const at::Tensor& permuted, const at::Tensor& grad,
+void tokenUnpermuteGrad(OptionalTensorRef permuted, const at::Tensor& grad,
                         const at::Tensor& sorted_indices, OptionalTensorRef probs,
                         at::Tensor& grad_permuted, const at::Tensor& grad_probs);
 void refusePadded(bool padded_mode);

@@ -174,18 +174,26 @@ void storeRounded(const at::Tensor& values, at::Tensor& out) {
   }
 }
 
+namespace {
+
+// A matrix of int8 or packed int4 numbers. One that was transposed after packing has its packed
+// dimension first.
+at::Tensor exactMatrix(const at::Tensor& packed, bool transpose) {
+  const bool turned = packed.scalar_type() == at::kInt && packed.dim() >= 2 &&
+                      packed.stride(-2) == 1 && packed.stride(-1) != 1;
+  const at::Tensor plain =
+      turned ? exact(packed.transpose(-2, -1)).transpose(-2, -1) : exact(packed);
+  return transpose ? plain.transpose(-2, -1) : plain;
+}
+
+bool given(OptionalTensorRef tensor) { return tensor.has_value() && tensor->numel() > 0; }
+
+}  // namespace
+
 void quantMatmul(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& scale,
                  OptionalTensorRef offset, OptionalTensorRef pertoken_scale, OptionalTensorRef bias,
                  bool transpose_x1, bool transpose_x2, at::Tensor& out) {
-  // A packed matrix that was transposed after packing has its packed dimension first.
-  const auto matrix = [](const at::Tensor& packed, bool transpose) {
-    const bool turned = packed.scalar_type() == at::kInt && packed.dim() >= 2 &&
-                        packed.stride(-2) == 1 && packed.stride(-1) != 1;
-    const at::Tensor plain =
-        turned ? exact(packed.transpose(-2, -1)).transpose(-2, -1) : exact(packed);
-    return transpose ? plain.transpose(-2, -1) : plain;
-  };
-  at::Tensor product = at::matmul(matrix(x1, transpose_x1), matrix(x2, transpose_x2));
+  at::Tensor product = at::matmul(exactMatrix(x1, transpose_x1), exactMatrix(x2, transpose_x2));
   const bool whole_bias = bias.has_value() && bias->scalar_type() == at::kInt;
   if (whole_bias) {
     product.add_(*bias);
@@ -205,6 +213,100 @@ void quantMatmul(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& s
     product.add_(*bias);
   }
   storeRounded(product, out);
+}
+
+namespace {
+
+// How many of `size` share one of `scales` scales; `wanted` is what the caller says, 0 for nothing.
+int64_t sizeOfGroups(int64_t size, int64_t scales, int64_t wanted, const char* which) {
+  const int64_t group = wanted != 0 ? wanted : (size + scales - 1) / scales;
+  TORCH_CHECK(group > 0 && (size + group - 1) / group == scales, "expected ", which,
+              " scales for groups of ", group, " of ", size, ", but got ", scales);
+  return group;
+}
+
+// One scale for each of `size` along `dim`, from one for each group.
+at::Tensor spreadOver(const at::Tensor& scale, int64_t dim, int64_t size, int64_t wanted,
+                      const char* which) {
+  const int64_t group = sizeOfGroups(size, scale.size(dim), wanted, which);
+  return group == 1 ? scale : scale.repeat_interleave(group, dim).narrow(dim, 0, size);
+}
+
+// The sum over the groups of the inner dimension.
+at::Tensor sumOfGroups(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& x1_scale,
+                       const at::Tensor& x2_scale, OptionalTensorRef x2_offset,
+                       int64_t group_size) {
+  constexpr int64_t kField = 0xffff;
+  const int64_t inner = x1.size(-1);
+  const int64_t groups = x2_scale.size(-2);
+  const int64_t group = sizeOfGroups(inner, groups, group_size & kField, "x2's");
+  TORCH_CHECK(x1_scale.size(-1) == 1 || x1_scale.size(-1) == groups, "expected ", groups,
+              " scales for each row of x1, or one, but got ", x1_scale.sizes());
+  const at::Tensor rows =
+      spreadOver(x1_scale.to(at::kDouble), -2, x1.size(-2), group_size >> 32 & kField, "x1's");
+  const at::Tensor columns = spreadOver(plainScale(x2_scale).to(at::kDouble), -1, x2.size(-1),
+                                        group_size >> 16 & kField, "x2's");
+  at::Tensor sum;
+  for (int64_t i = 0; i < groups; ++i) {
+    const int64_t first = i * group;
+    const int64_t size = std::min(group, inner - first);
+    at::Tensor weight = x2.narrow(-2, first, size);
+    if (given(x2_offset)) {
+      weight = weight.sub(x2_offset->select(-2, i).unsqueeze(-2).to(at::kDouble));
+    }
+    const at::Tensor part = at::matmul(x1.narrow(-1, first, size), weight)
+                                .mul_(rows.narrow(-1, rows.size(-1) == 1 ? 0 : i, 1))
+                                .mul_(columns.narrow(-2, i, 1));
+    sum = sum.defined() ? sum.add_(part) : part;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void groupQuantMatmul(const QuantizedProduct& call, at::Tensor& out) {
+  constexpr int64_t kField = 0xffff;
+  const auto orNone = [](OptionalTensorRef tensor) {
+    return given(tensor) ? tensor : std::optional<at::Tensor>();
+  };
+  const std::optional<at::Tensor> x1_scale = orNone(call.x1_scale), bias = orNone(call.bias);
+  const bool nibbles = call.x1.scalar_type() == at::kChar && call.x2.scalar_type() == at::kInt;
+  const bool in_groups = call.x2_scale.dim() >= 2 && x1_scale.has_value() && x1_scale->dim() >= 2;
+  TORCH_CHECK(nibbles || !given(call.y_offset),
+              "y_offset belongs to an int8 x1 with an int4 x2 only");
+  if (!nibbles && !in_groups) {
+    quantMatmul(call.x1, call.x2, call.x2_scale, orNone(call.x2_offset), x1_scale, bias,
+                call.transpose_x1, call.transpose_x2, out);
+    return;
+  }
+  TORCH_CHECK(x1_scale.has_value(), "expected scales for the rows of x1");
+  const at::Tensor x1 = exactMatrix(call.x1, call.transpose_x1);
+  const at::Tensor x2 = exactMatrix(call.x2, call.transpose_x2);
+  at::Tensor product;
+  if (nibbles) {
+    const at::Tensor assist = given(call.y_offset) ? *call.y_offset : at::Tensor();
+    product = int8TimesInt4(x1, x2, call.x2_scale, assist, call.group_size & kField);
+    product = product.mul(x1_scale->reshape({-1, 1}));
+  } else {
+    // The scales of int8 blocks are transposed with x2; those of int4 groups never are.
+    const bool turned = call.transpose_x2 && call.x2.scalar_type() == at::kChar;
+    product =
+        sumOfGroups(x1, x2, *x1_scale, turned ? call.x2_scale.transpose(-2, -1) : call.x2_scale,
+                    call.x2_offset, call.group_size);
+  }
+  storeRounded(bias.has_value() ? product.add(*bias) : product, out);
+}
+
+at::Tensor int8TimesInt4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                         const at::Tensor& assist, int64_t group_size) {
+  constexpr int64_t kLowest = 8;
+  int64_t group = group_size;
+  if (scale.dim() >= 2 && scale.size(-2) > 1) {
+    group = sizeOfGroups(weight.size(-2), scale.size(-2), group_size, "the weight's");
+  }
+  const at::Tensor plain = dequantizedWeight(weight, scale, std::nullopt, group);
+  const at::Tensor product = at::matmul(x.to(at::kFloat).sub(kLowest), plain);
+  return assist.defined() ? product.add(assist) : product;
 }
 
 at::Tensor dequantizedWeight(const at::Tensor& weight, const at::Tensor& scale,

@@ -41,6 +41,29 @@ void quantMatmul(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& s
                  OptionalTensorRef offset, OptionalTensorRef pertoken_scale, OptionalTensorRef bias,
                  bool transpose_x1, bool transpose_x2, at::Tensor& out);
 
+struct QuantizedProduct {
+  const at::Tensor& x1;
+  const at::Tensor& x2;
+  OptionalTensorRef x1_scale;
+  const at::Tensor& x2_scale;
+  OptionalTensorRef x2_offset;
+  OptionalTensorRef y_offset;
+  OptionalTensorRef bias;
+  bool transpose_x1;
+  bool transpose_x2;
+  int64_t group_size;  // of rows, columns and the inner dimension: 16 bits each, from bit 32 down
+};
+// The above, and with scales of two dimensions the sum over groups of the inner dimension of
+// (x1 @ (x2 - x2_offset)) * x1_scale * x2_scale, + bias. An int8 x1 with an int4 x2 is
+// int8TimesInt4() * x1_scale. Tensors without elements are missing ones.
+void groupQuantMatmul(const QuantizedProduct& call, at::Tensor& out);
+
+// x @ (weight * scale) for int8 x and int4 weights as the card computes it: in nibbles of x, of
+// which the lower one counts from -8. `assist` is what the caller adds for that, 8 times the column
+// sums of weight * scale; without it the result lacks them.
+at::Tensor int8TimesInt4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                         const at::Tensor& assist, int64_t group_size);
+
 // x @ ((weight + offset) * scale) + bias, then, if out is int8, * quant_scale + quant_offset.
 void weightQuantMatmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                        OptionalTensorRef offset, OptionalTensorRef quant_scale,

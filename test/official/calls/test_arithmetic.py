@@ -98,6 +98,10 @@ CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
         x.clone().clamp_max_(y),
         x.clone().clamp_min_(0.5),
     ],
+    "a number of the host on the left": lambda x, y: [
+        torch.tensor(2.0) + x,
+        torch.add(torch.tensor(2), x, alpha=0.5),
+    ],
     "atan2": lambda x, y: [torch.atan2(x, y), x.clone().atan2_(y)],
     "addmm": lambda x, y: [
         torch.addmm(x[:, :2], x, y.t(), beta=0.5, alpha=2),

@@ -58,6 +58,7 @@ def test_truths_and_exponential_numbers() -> None:
     expect(torch.bernoulli(torch.full((COUNT,), 0.3, device="npu")), 0.3, math.sqrt(0.21))
     expect(empty().bernoulli_(torch.full((COUNT,), 0.3, device="npu")), 0.3, math.sqrt(0.21))
     expect(empty().exponential_(2.0), 0.5, 0.5)
+    expect(torch.ops.npu.npu_sim_exponential_(empty(), 2.0), 0.5, 0.5)
 
 
 def test_permutations_and_weighted_choices() -> None:
@@ -81,6 +82,14 @@ def test_dropout_keeps_its_share_and_scales_it() -> None:
     assert torch.equal(y[y != 0].cpu(), torch.full((int(kept * COUNT + 0.5),), 1 / 0.75))
     y.sum().backward()
     assert torch.equal(x.grad.cpu(), y.detach().cpu())
+
+
+def test_dropout_s_mask_in_bits_keeps_its_share() -> None:
+    mask = torch.ops.npu.npu_dropout_gen_mask([COUNT], 0.25, dtype=torch.float32, device="npu")
+    assert mask.dtype == torch.uint8
+    assert mask.numel() * 8 >= COUNT
+    bits = (mask.cpu().unsqueeze(1) >> torch.arange(8)) & 1
+    expect(bits.flatten()[:COUNT], 0.75, math.sqrt(0.25 * 0.75))
 
 
 def test_randomised_leaks_are_between_their_limits() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -244,6 +247,107 @@ def test_statistics_of_several_devices(same: Any) -> None:
     torch.testing.assert_close(sums[3].cpu(), gradient.cpu().sum((0, 2)), rtol=1e-4, atol=1e-4)
 
 
+@pytest.fixture
+def parts() -> list[torch.Tensor]:
+    """What two devices have of a batch."""
+    whole = image(6, 3, 5)
+    return [whole[:4], whole[4:]]
+
+
+def running() -> list[torch.Tensor]:
+    return [image(3), image(3).abs()]
+
+
+def expected_of(parts: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Mean and inverse deviation of the whole batch, and the running statistics after it."""
+    whole = torch.cat(parts)
+    updated = running()
+    functional.batch_norm(whole, *updated, training=True, momentum=0.1)
+    variance = whole.var((0, 2), unbiased=False)
+    return [whole.mean((0, 2)), (variance + 1e-5).rsqrt()], updated
+
+
+def test_statistics_gathered_from_several_devices(parts: list[torch.Tensor]) -> None:
+    statistics = [torch.batch_norm_stats(part.npu(), 1e-5) for part in parts]
+    means, inverses = (torch.stack(each) for each in zip(*statistics, strict=True))
+    updated = [statistic.npu() for statistic in running()]
+    counts = torch.tensor([20.0, 10.0], device="npu")
+    gathered = torch.batch_norm_gather_stats_with_counts(
+        parts[0].npu(), means, inverses, *updated, 0.1, 1e-5, counts
+    )
+    wanted, wanted_running = expected_of(parts)
+    for got, want in zip([*gathered, *updated], [*wanted, *wanted_running], strict=True):
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_sums_gathered_from_several_devices(parts: list[torch.Tensor]) -> None:
+    sums = [torch.ops.npu.batch_norm_reduce(part.npu(), 1e-5) for part in parts]
+    for part, (plain, squares) in zip(parts, sums, strict=True):
+        torch.testing.assert_close(plain.cpu(), part.sum((0, 2)), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(squares.cpu(), part.square().sum((0, 2)), rtol=1e-4, atol=1e-5)
+    plain, squares = (torch.stack(each) for each in zip(*sums, strict=True))
+    updated = [statistic.npu() for statistic in running()]
+    counts = torch.tensor([20, 10], dtype=torch.int32, device="npu")
+    gathered = torch.ops.npu.batch_norm_gather_stats_update(
+        parts[0].npu(), plain, squares, *updated, 0.1, 1e-5, counts
+    )
+    wanted, wanted_running = expected_of(parts)
+    for got, want in zip([*gathered, *updated], [*wanted, *wanted_running], strict=True):
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_gradient_of_a_normalised_element() -> None:
+    x, weight, gradient = image(4, 3, 5), image(3) + 1, image(4, 3, 5).flip(0)
+    leaf = x.clone().requires_grad_()
+    functional.batch_norm(leaf, None, None, weight, training=True).backward(gradient)
+    mean = x.mean((0, 2))
+    inverse = (x.var((0, 2), unbiased=False) + 1e-5).rsqrt()
+    centred = ((x - mean[:, None]) * gradient).sum((0, 2))
+    got = torch.batch_norm_backward_elemt(
+        *(t.npu() for t in (gradient, x, mean, inverse, weight, gradient.sum((0, 2)), centred)),
+        torch.tensor([20], dtype=torch.int32, device="npu"),
+    )
+    torch.testing.assert_close(got.cpu(), leaf.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_a_filter_for_each_channel() -> None:
+    """The CPU lacks this function: a convolution in groups is the reference."""
+    x, weight, bias = image(2, 4, 7, 6), image(4, 1, 3, 3), image(4)
+    got = torch.ops.aten._conv_depthwise2d(
+        x.npu(), weight.npu(), [3, 3], bias.npu(), [2, 1], [1, 0], [1, 2]
+    )
+    want = functional.conv2d(x, weight, bias, (2, 1), (1, 0), (1, 2), groups=4)
+    torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_parts_of_layers(same: Any) -> None:
+    def call(x: torch.Tensor, bias: torch.Tensor) -> list[Any]:
+        chosen = torch.tensor([1, 0, 1], device=x.device)
+        return [
+            torch.embedding_renorm_(x[0, :, :4].clone(), chosen, 0.5, 2.0),
+            torch._transform_bias_rescale_qkv(x, bias, 2),
+        ]
+
+    same(call, image(3, 2, 12), image(12))
+
+
+def test_layer_norm_in_the_compatible_form() -> None:
+    """The wheel takes another function where TORCH_NPU_USE_COMPATIBLE_IMPL is set at its start."""
+    program = """
+import torch, torch_npu
+x = torch.linspace(-1, 2, 24).view(2, 3, 4)
+weight, bias = torch.linspace(1, 2, 4), torch.linspace(-1, 1, 4)
+got = torch.nn.functional.layer_norm(x.npu(), [4], weight.npu(), bias.npu())
+want = torch.nn.functional.layer_norm(x, [4], weight, bias)
+torch.testing.assert_close(got.cpu(), want)
+"""
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        env={**os.environ, "TORCH_NPU_USE_COMPATIBLE_IMPL": "1"},
+        check=True,
+    )
+
+
 def test_quantisation(same: Any) -> None:
     x = image(3, 4)
 
@@ -272,3 +376,12 @@ def test_parts_copied_into_given_tensors(same: Any) -> None:
         return out
 
     same(call, image(4, 3))
+
+
+def test_wide_rows_copied_into_many_given_tensors(same: Any) -> None:
+    def call(x: torch.Tensor) -> list[torch.Tensor]:
+        out = [torch.empty(2, 2000, device=x.device) for _ in range(33)]
+        torch.split_with_sizes_copy(x, [2000] * 33, 1, out=out)
+        return out
+
+    same(call, image(2, 66000))

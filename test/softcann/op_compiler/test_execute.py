@@ -63,6 +63,18 @@ positions = (ctypes.c_int64 * 2)()
 acl.aclrtMemcpy(positions, ctypes.c_size_t(16), found[0], ctypes.c_size_t(16), 2)
 assert list(positions) == [1, 3], list(positions)
 
+# A row for each dimension, if that is wanted.
+dims = (ctypes.c_int64 * 2)(1, 4)
+found = (found[0], ctypes.c_void_p(acl.aclCreateTensorDesc(9, 2, dims, 2)), found[2])
+assert acl.aclopSetAttrBool(attributes, b"transpose", ctypes.c_uint8(1)) == 0
+assert compiler.aclopCompileAndExecuteV2(
+    b"NonZero", 1, array(masked[1]), array(masked[2]), 1, array(found[1]), array(found[2]),
+    attributes, 0, 0, None, None) == 0, acl.aclGetRecentErrMsg()
+sizes = [acl.aclGetTensorDescDim(found[1], ctypes.c_size_t(i)) for i in range(2)]
+assert sizes == [1, 2], sizes
+acl.aclrtMemcpy(positions, ctypes.c_size_t(16), found[0], ctypes.c_size_t(16), 2)
+assert list(positions) == [1, 3], list(positions)
+
 # Its attributes are missing: a shape of one element for a tensor of four.
 assert execute(b"ConfusionTransposeD", source, target) == 100021, acl.aclGetRecentErrMsg()
 assert b"a shape of 1 elements for a tensor of 4" in acl.aclGetRecentErrMsg()

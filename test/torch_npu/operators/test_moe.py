@@ -119,6 +119,36 @@ def test_gating_by_softmax(shape: tuple[int, ...]) -> None:
     assert torch.equal(rows.cpu().view(count, 2), torch.arange(2 * count).view(2, count).t().int())
 
 
+@pytest.mark.parametrize("shape", [(5, 8), (2, 3, 8)])
+@pytest.mark.parametrize("renorm", [0, 1])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.covers("torch_npu.npu_moe_gating_top_k_softmax_v2")
+def test_gating_by_softmax_before_or_after_the_choice(
+    shape: tuple[int, ...], renorm: int, whole: bool
+) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape)
+    finished = torch.zeros(shape[:-1], dtype=torch.bool)
+    finished.view(-1)[1] = True
+    y, experts, softmax = torch_npu.npu_moe_gating_top_k_softmax_v2(
+        x.npu(), k=2, finished=finished.npu(), renorm=renorm, output_softmax=whole
+    )
+    weights = torch.softmax(x, -1)
+    want = (x if renorm else weights).topk(2)
+    torch.testing.assert_close(y.cpu(), want.values.softmax(-1) if renorm else want.values)
+    number = want.indices.masked_fill(finished.unsqueeze(-1), 8)
+    assert torch.equal(experts.cpu(), number.int())
+    if whole and not renorm:
+        torch.testing.assert_close(softmax.cpu(), weights)
+    else:
+        assert softmax.shape == (0,)
+
+
+def test_gating_by_softmax_refuses_another_order() -> None:
+    with pytest.raises(RuntimeError, match="renorm"):
+        torch_npu.npu_moe_gating_top_k_softmax_v2(torch.randn(2, 4, device="npu"), renorm=2)
+
+
 def test_k_beyond_the_experts_is_refused() -> None:
     with pytest.raises(RuntimeError, match="expected k from 1"):
         torch_npu.npu_moe_gating_top_k_softmax(torch.randn(2, 4, device="npu"), k=5)

@@ -170,6 +170,85 @@ def test_quant_matmul_of_int4() -> None:
     assert torch.equal(turned.cpu(), want)
 
 
+def test_quant_matmul_with_a_scale_for_each_block() -> None:
+    torch.manual_seed(0)
+    x1, x2, bias = random_int8(3, 512), random_int8(256, 512), torch.randn(256)
+    rows, blocks = torch.rand(3, 4) * 1e-3, torch.rand(2, 4)
+    out = torch_npu.npu_quant_matmul(
+        x1.npu(),
+        x2.npu().t(),
+        blocks.npu().t(),
+        pertoken_scale=rows.npu(),
+        bias=bias.npu(),
+        output_dtype=torch.bfloat16,
+        group_sizes=[1, 128, 128],
+    )
+    plain1 = x1.double() * rows.double().repeat_interleave(128, 1)
+    plain2 = x2.double() * blocks.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+    want = plain1 @ plain2.t() + bias
+    torch.testing.assert_close(out.cpu(), want.to(torch.bfloat16))
+
+
+def assist_of(weight: torch.Tensor) -> torch.Tensor:
+    """What the caller adds for the lower halves of an int8 number, which count from -8."""
+    return (8 * weight.sum(-2)).float()
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_quant_matmul_of_int8_with_int4(groups: int) -> None:
+    torch.manual_seed(0)
+    x1, x2 = random_int8(3, 512), torch.randint(-8, 8, (512, 16), dtype=torch.int32)
+    scale, tokens = torch.rand(groups, 16).half().float() * 0.1, torch.rand(3, 1)
+    exact = torch_npu.npu_trans_quant_param(scale.flatten().npu()).view(groups, 16)
+    kept = (scale.view(torch.int32) & -8192).view(torch.float32)  # what int64 holds of it
+    weight = x2.double() * kept.double().repeat_interleave(512 // groups, 0)
+    out = torch_npu.npu_quant_matmul(
+        x1.npu(),
+        torch_npu.npu_convert_weight_to_int4pack(x2.npu()),
+        exact if groups > 1 else exact.flatten(),
+        offset=assist_of(weight).npu(),
+        pertoken_scale=tokens.npu() if groups > 1 else tokens.flatten().npu(),
+        output_dtype=torch.bfloat16,
+        group_sizes=[0, 0, 256] if groups > 1 else None,
+    )
+    want = (x1.double() @ weight) * tokens
+    torch.testing.assert_close(out.cpu(), want.to(torch.bfloat16), atol=0.1, rtol=2e-2)
+
+
+def test_quant_matmul_of_int4_in_groups_that_are_shifted() -> None:
+    torch.manual_seed(0)
+    x1 = torch.randint(-8, 8, (3, 32), dtype=torch.int32)
+    x2 = torch.randint(-8, 8, (16, 32), dtype=torch.int32)
+    scale, shift = torch.rand(2, 16), torch.randint(-3, 4, (2, 16)).half()
+    tokens = torch.rand(3, 1)
+    pack = torch_npu.npu_convert_weight_to_int4pack
+    out = torch_npu.npu_quant_matmul(
+        pack(x1.npu()),
+        pack(x2.npu()).t(),
+        scale.t().contiguous().npu().t(),
+        offset=shift.npu(),
+        pertoken_scale=tokens.npu(),
+        output_dtype=torch.bfloat16,
+        group_sizes=[0, 0, 16],
+    )
+    spread = [t.double().repeat_interleave(16, 0) for t in (scale, shift)]
+    want = tokens * (x1.double() @ ((x2.t().double() - spread[1]) * spread[0]))
+    torch.testing.assert_close(out.cpu(), want.to(torch.bfloat16))
+
+
+def test_quant_matmul_refuses_sizes_of_groups_that_do_not_fit() -> None:
+    x1, x2 = random_int8(3, 8).npu(), random_int8(8, 4).npu()
+    rows, blocks = torch.rand(3, 2).npu(), torch.rand(2, 1).npu()
+    with pytest.raises(RuntimeError, match="expected three group_sizes"):
+        torch_npu.npu_quant_matmul(
+            x1, x2, blocks, pertoken_scale=rows, output_dtype=torch.bfloat16, group_sizes=[4]
+        )
+    with pytest.raises(RuntimeError, match="scales for groups of 8 of 8"):
+        torch_npu.npu_quant_matmul(
+            x1, x2, blocks, pertoken_scale=rows, output_dtype=torch.bfloat16, group_sizes=[1, 4, 8]
+        )
+
+
 def test_scale_in_int64_is_the_bits_of_a_float() -> None:
     scale = torch.tensor([0.5, 2.0, -1.25])
     packed = torch_npu.npu_trans_quant_param(scale.npu())
@@ -352,6 +431,31 @@ def test_grouped_int8_with_scales_of_channels_and_tokens() -> None:
     products = torch.cat([x[:2].double() @ weight[0].double(), x[2:].double() @ weight[1].double()])
     want = products * scale.double()[[0, 0, 1, 1, 1]] * tokens.double().unsqueeze(-1)
     torch.testing.assert_close(out.cpu(), want.to(torch.bfloat16))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_grouped_int8_with_weights_in_int4(groups: int) -> None:
+    torch.manual_seed(0)
+    x, weight = random_int8(5, 32), torch.randint(-8, 8, (2, 32, 8), dtype=torch.int32)
+    scale = torch.rand(2, groups, 8).half().float() * 0.1
+    kept = (scale.view(torch.int32) & -8192).view(torch.float32)
+    packed_scale = torch_npu.npu_trans_quant_param(scale.flatten().npu()).view(2, groups, 8)
+    plain = weight.double() * kept.double().repeat_interleave(32 // groups, 1)
+    tokens = torch.rand(5, 1)
+    (out,) = torch_npu.npu_grouped_matmul(
+        [x.npu()],
+        [torch.stack([torch_npu.npu_convert_weight_to_int4pack(w.npu()) for w in weight])],
+        bias=[assist_of(plain).npu()],
+        scale=[packed_scale],
+        per_token_scale=[tokens.npu()],
+        group_list=torch.tensor([2, 3]).npu(),
+        split_item=3,
+        group_type=0,
+        group_list_type=1,
+        output_dtype=torch.bfloat16,
+    )
+    products = torch.cat([x[:2].double() @ plain[0], x[2:].double() @ plain[1]]) * tokens
+    torch.testing.assert_close(out.cpu(), products.to(torch.bfloat16), atol=0.1, rtol=2e-2)
 
 
 def test_grouped_weights_in_int8_with_activations_in_half_precision() -> None:

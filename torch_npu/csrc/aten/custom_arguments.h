@@ -52,6 +52,8 @@ void checkDynamicQuant(const char* op, const at::Tensor& input,
 void checkGroupedMatmul(at::TensorList x, at::TensorList weight,
                         const std::optional<at::Tensor>& groups, std::optional<int64_t> group_type,
                         std::optional<int64_t> list_type, std::optional<int64_t> activation);
+// Sizes of groups of rows, columns and the inner dimension as CANN packs them: 16 bits each.
+int64_t packedGroupSizes(const char* op, at::OptionalIntArrayRef sizes);
 // A list of numbers as the tensor that CANN takes.
 std::optional<at::Tensor> groupListTensor(at::TensorList x, at::OptionalIntArrayRef groups);
 

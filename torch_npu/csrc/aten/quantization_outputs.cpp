@@ -122,6 +122,22 @@ void checkGroupedMatmul(at::TensorList x, at::TensorList weight,
       kOp, ": expected a weight for each of ", x.size(), " x, but got ", weight.size());
 }
 
+int64_t packedGroupSizes(const char* op, at::OptionalIntArrayRef sizes) {
+  if (!sizes.has_value() || sizes->empty()) {
+    return 0;
+  }
+  constexpr int kBits = 16;
+  constexpr int64_t kLargest = (int64_t{1} << kBits) - 1;
+  TORCH_CHECK(sizes->size() == 3, op, ": expected three group_sizes, but got ", *sizes);
+  int64_t packed = 0;
+  for (const int64_t size : *sizes) {
+    TORCH_CHECK(size >= 0 && size <= kLargest, op, ": expected group_sizes from 0 to ", kLargest,
+                ", but got ", *sizes);
+    packed = packed << kBits | size;
+  }
+  return packed;
+}
+
 std::optional<at::Tensor> groupListTensor(at::TensorList x, at::OptionalIntArrayRef groups) {
   if (!groups.has_value() || x.empty()) {
     return std::nullopt;
