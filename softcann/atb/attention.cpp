@@ -1,4 +1,5 @@
 // Attention over packed sequences and over a cache of blocks, and the product that accumulates.
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -93,22 +94,24 @@ class PagedAttention : public AclnnOperation {
  private:
   void prepare(const atb::VariantPack& tensors) override {
     const auto& in = tensors.inTensors;
-    const Sizes given = sizes(in[0]), cache = sizes(in[1]);
+    const Sizes given = sizes(in[0]), cache = sizes(in[1]), values_cache = sizes(in[2]);
     if (given.size() != 3 || given[1] != param_.headNum) {
       throw std::invalid_argument("expected a query of (sequences, heads, size) with " +
                                   std::to_string(param_.headNum) + " heads");
     }
-    if (cache.size() != 4 || sizes(in[2]) != cache) {
+    if (cache.size() != 4 || values_cache.size() != 4 ||
+        !std::equal(cache.begin(), cache.begin() + 3, values_cache.begin())) {
       throw std::invalid_argument("expected caches of (blocks, block size, heads, size)");
     }
+    const auto merged = [](const Sizes& of) { return Sizes{of[0], of[1], of[2] * of[3]}; };
     const Sizes query_sizes{given[0], given[1], 1, given[2]};
-    const Sizes block_sizes{cache[0], cache[1], cache[2] * cache[3]};
+    const Sizes out_sizes{given[0], given[1], 1, values_cache[3]};
     const aclTensor* query = describe(in[0], query_sizes);
-    const aclTensorList* keys = list(in[1], block_sizes);
-    const aclTensorList* values = list(in[2], block_sizes);
+    const aclTensorList* keys = list(in[1], merged(cache));
+    const aclTensorList* values = list(in[2], merged(values_cache));
     const aclTensor* blocks = describe(in[3]);
     const aclIntArray* lengths = array(onHost("the sequences' lengths", in[4]));
-    const aclTensor* out = describe(tensors.outTensors[0], query_sizes);
+    const aclTensor* out = describe(tensors.outTensors[0], out_sizes);
     call(
         [&](auto... phase) {
           return aclnnIncreFlashAttentionV4GetWorkspaceSize(

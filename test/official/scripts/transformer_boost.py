@@ -74,8 +74,10 @@ for mask in (None, causal):
     getattr(torch_npu, function)(*arguments, *options)
     torch.testing.assert_close(out.float().cpu(), want, **half)
 
-# One query a sequence, over a cache of blocks.
-key_cache, value_cache = (torch.randn(8, BLOCK, KEY_HEADS, SIZE).half() for _ in range(2))
+# One query a sequence, over a cache of blocks, with values of another size.
+key_cache, value_cache = (
+    torch.randn(8, BLOCK, KEY_HEADS, size).half() for size in (SIZE, SIZE // 2)
+)
 query = torch.randn(2, HEADS, SIZE).half()
 table = torch.tensor([[5, 2], [7, 0]], dtype=torch.int32)
 context = torch.tensor([20, 9], dtype=torch.int32)
@@ -88,7 +90,7 @@ want = torch.cat(
         for i, n in enumerate(context.tolist())
     ]
 )
-out = torch.zeros_like(query).npu()
+out = torch.zeros(2, HEADS, SIZE // 2).half().npu()
 given = [x.npu() for x in (query, key_cache, value_cache)]
 paged = (KEY_HEADS, HEADS, SCALE, table.npu(), context, out)
 torch_npu._npu_paged_attention(*given, *paged)
