@@ -157,7 +157,7 @@ def test_scaled_masked_softmax_backward() -> None:
     torch.testing.assert_close(got.cpu(), x.grad)
 
 
-@pytest.mark.parametrize("k", [None, [3, 1]])
+@pytest.mark.parametrize("k", [None, [3, 1], [0, 8]])  # all stay where k is not between
 @pytest.mark.parametrize("p", [None, [0.6, 0.95]])
 def test_top_k_top_p_keeps_the_likely_ones(k: list[int] | None, p: list[float] | None) -> None:
     torch.manual_seed(0)

@@ -283,26 +283,6 @@ Tensor scaledMaskedSoftmaxBackward(const Tensor& y_grad, const Tensor& y, const 
 
 // --- sampling, boxes ------------------------------------------------------------------------
 
-Tensor topKTopP(const Tensor& logits, const OptionalTensor& p, const OptionalTensor& k) {
-  checkOnNpu("npu_top_k_top_p", logits);
-  TORCH_CHECK(logits.dim() == 2,
-              "npu_top_k_top_p: expected logits of (batch, vocabulary), but got ", logits.sizes());
-  const double lost = -std::numeric_limits<double>::infinity();
-  auto [values, order] = logits.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/false);
-  if (given(k)) {
-    const Tensor place = k->to(at::kLong).neg().add(logits.size(1)).clamp(0, logits.size(1) - 1);
-    values = values.masked_fill(values.lt(values.gather(1, place.unsqueeze(1))), lost);
-  }
-  if (given(p)) {
-    const Tensor reached = values.to(at::kFloat).softmax(-1).cumsum(-1);
-    const Tensor last = at::arange(logits.size(1), order.options()).eq(logits.size(1) - 1);
-    const Tensor outside =
-        reached.le(p->to(at::kFloat).neg().add(1).unsqueeze(1)).logical_and(last.logical_not());
-    values = values.masked_fill(outside, lost);
-  }
-  return values.scatter(1, order, values);
-}
-
 Tensor areas(const Tensor& boxes) {
   return boxes.select(-1, 2)
       .sub(boxes.select(-1, 0))
@@ -548,8 +528,6 @@ TORCH_LIBRARY_FRAGMENT(npu, m) {
       "lse_square_scale_for_zloss=0.0, bool return_zloss=False) -> (Tensor, Tensor, Tensor, "
       "Tensor)",
       TORCH_FN(crossEntropyLoss));
-  m.def("npu_top_k_top_p(Tensor logits, Tensor? p=None, Tensor? k=None) -> Tensor",
-        TORCH_FN(topKTopP));
   m.def("npu_iou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", TORCH_FN(iou));
   m.def("npu_ptiou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", TORCH_FN(ptiou));
   m.def(
