@@ -157,7 +157,9 @@ def main() -> int:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "--python", default=os.environ.get("SOFTNPU_OFFICIAL_PYTHON", sys.executable)
+        "--python",
+        type=lambda path: str(Path(path).absolute()),  # workers have another working directory
+        default=os.environ.get("SOFTNPU_OFFICIAL_PYTHON", sys.executable),
     )
     parser.add_argument("--queue", default="0", choices=["0", "1", "2"])
     parser.add_argument("--only", default="test_*", help="a glob of file names without .py")

@@ -46,7 +46,7 @@ class Notes(unittest.TestResult):
         self.outcome = outcome
         self.failed.append(self._exc_info_to_string(error, test))
         if not isinstance(test, unittest.TestCase):  # a class's or the module's own set-up
-            self.write(str(test), outcome, seconds=0, message=self.failed[-1][-3000:])
+            self.write(case_name(test), outcome, seconds=0, message=self.failed[-1][-3000:])
 
     addError = addFailure = record  # noqa: N815
 
@@ -58,7 +58,7 @@ class Notes(unittest.TestResult):
         self.outcome = "skipped"
         self.failed.append(reason)
         if not isinstance(test, unittest.TestCase):
-            self.write(str(test), "skipped", seconds=0, message=reason)
+            self.write(case_name(test), "skipped", seconds=0, message=reason)
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
         self.record(test, err, "expected")
@@ -69,7 +69,9 @@ class Notes(unittest.TestResult):
 
 
 def case_name(test: unittest.TestCase) -> str:
-    return test.id().split(".", 1)[-1]
+    """`Class.test`; a class's own set-up calls itself `setUpClass (module.Class)`."""
+    name, _, owner = test.id().partition(" (")
+    return f"{owner.rstrip(')')}.{name}".split(".", 1)[-1] if owner else name.split(".", 1)[-1]
 
 
 def cases(suite: Any) -> list[unittest.TestCase]:
