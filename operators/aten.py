@@ -54,6 +54,15 @@ class Function:
         ]
 
     @property
+    def updated_arguments(self) -> list[str]:
+        """The inputs that it writes to as well."""
+        return [
+            a.name
+            for a in self.native.func.arguments.flat_non_out
+            if a.annotation is not None and a.annotation.is_write
+        ]
+
+    @property
     def out_arguments(self) -> list[str]:
         return [a.name for a in self.native.func.arguments.out]
 

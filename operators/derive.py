@@ -68,7 +68,6 @@ def _expand_foreach(raw: dict[str, Any]) -> dict[str, Any]:
     inplace = f"at::{ops[0].partition('.')[0]}_"
     return {
         **{key: value for key, value in raw.items() if key not in ("foreach", "outputs")},
-        "check": "pointers",
         "kernel": f"copyEach({inputs[0]}, out); {inplace}({', '.join(['out', *inputs[1:]])})",
         "include": "aclnn/kernels/foreach.h",
         "aten": entries,

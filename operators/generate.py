@@ -268,16 +268,33 @@ def inference(entry: AtenEntry, function: Function) -> str | None:
         function.variant == "inplace" or (function.variant == "out" and entry.before)
     ):
         return None
+    return functional.call(copied_arguments(functional, "infer"))
+
+
+def copied_arguments(function: aten.Function, copy: str) -> list[str]:
+    """The function's arguments, tensors by way of `copy`, an ArgumentCopies."""
     wrapped = {"Tensor", "Tensor?", "Tensor[]", "Tensor?[]"}
-    arguments = [
+    return [
         "std::nullopt"
         if a.type == "Generator?"
-        else f"infer({a.name})"
+        else f"({copy}.output({a.name}) = {copy}({a.name}))"  # a kernel takes no temporary there
+        if a.name in function.updated_arguments and function.variant == "out"
+        else f"{copy}({a.name})"
         if a.type in wrapped
         else a.name
-        for a in functional.arguments
+        for a in function.arguments
     ]
-    return functional.call(arguments)
+
+
+def asking(entry: AtenEntry, function: Function, inferred: str | None) -> str | None:
+    """The call of the CPU's out form that tells whether it takes outputs of other dtypes than the
+    inferred ones."""
+    if not isinstance(function, aten.Function) or function.variant != "out":
+        return None
+    if inferred is None and not entry.outputs:
+        return None
+    outputs = [f"ask.output({name})" for name in function.out_arguments]
+    return f"{function.out_kernel}({', '.join(outputs + copied_arguments(function, 'ask'))})"
 
 
 def written_arguments(function: Function) -> list[str]:
@@ -338,6 +355,7 @@ def registration(
         else [returned(entry, name, resized, len(outputs) == 1) for name in outputs],
         "makers": [(p.name, entry.outputs[p.name]) for p in row.outputs if p.name in entry.outputs],
         "inferred": inferred,
+        "asking": None if stores else asking(entry, function, inferred),
         "meta_arguments": ", ".join(
             f"asReference({a.name})" if a.type in ("Scalar?", "Tensor?") else a.name
             for a in function.arguments
@@ -400,7 +418,7 @@ def registration_headers(row: Row, entries: list[dict[str, object]]) -> list[str
         for e in row.aten
         for text in (*e.args.values(), *e.outputs.values(), e.before, *(e.returns or ()))
     ]
-    texts += [str(entry["inferred"]) for entry in entries]
+    texts += [str(entry[key]) for entry in entries for key in ("inferred", "asking")]
     return sorted(headers | set(headers_for(texts)))
 
 

@@ -10,9 +10,10 @@ A row is one aclnn function::
 not have) gives the parameters of the first phase in CANN's order. ``!`` marks what is written,
 ``?`` what may be null, ``~`` an output whose shape depends on the data. ``kernel`` is C++ over the
 parameters as ATen objects; left out, it is the ATen out variant of the first ``aten`` entry.
-``check: pointers`` says that the kernel cannot run on meta tensors, so phase one checks no shapes;
-``check: untried``, that it goes where numbers in its arguments point (pivots), so phase one does
-not try its dtypes on zeros. ``include`` names headers that the kernel needs beyond those of the
+``check: trial`` says that the kernel's meta form refuses what the kernel does not, so phase one
+runs it on zeros only; ``check: pointers``, that phase one checks no shapes at all;
+``check: untried``, that the kernel goes where numbers in its arguments point (pivots), so phase one
+does not try it on zeros. ``include`` names headers that the kernel needs beyond those of the
 ATen functions that it calls. ``limits`` is what CANN's document allows a call to have, checked in
 strict mode (`operators.limits`).
 
@@ -207,6 +208,7 @@ _ENTRY_KEYS = {"op", "args", "outputs", "results", "host_scalar", "variants", "r
 _ENTRY_KEYS |= {"before", "before_out"}
 _CUSTOM_KEYS = {"op", "args", "outputs", "random", "before", "backward", "returns", "meta"}
 _CUSTOM_KEYS |= {"refuse", "ignore"}
+CHECKS = ("kernel", "trial", "pointers", "untried")
 _VARIANTS = ("functional", "inplace", "out")
 
 
@@ -302,8 +304,8 @@ def parse_row(raw: dict[str, Any], family: str) -> Row:
     prefix = prefixes[0]
     name, parameters = parse_signature(raw[prefix], where)
     check = raw.get("check", "kernel")
-    if check not in ("kernel", "pointers", "untried"):
-        raise TableError(f"{where}: check is 'kernel', 'pointers' or 'untried', got {check!r}")
+    if check not in CHECKS:
+        raise TableError(f"{where}: check is one of {CHECKS}, got {check!r}")
     entries = [(entry, False) for entry in _entries(raw, "aten")]
     entries += [(entry, True) for entry in _entries(raw, "npu")]
     include = raw.get("include", [])

@@ -3,8 +3,8 @@
     cd test && python -m fuzz.aten --draws 3
 
 Each operator's draws have a seed of their own, made of its name: what is found is found again. An
-error of the right type that comes at synchronisation, not at the call, is counted only: phase one
-cannot foresee what every kernel refuses.
+error of the right type that comes at synchronisation, not at the call, is shown and counted only:
+phase one tries small calls, but cannot foresee what every kernel refuses.
 """
 
 from __future__ import annotations
@@ -159,13 +159,14 @@ class Runner(Pool):
                 self._add(difference)
 
     def _add(self, difference: Difference) -> None:
+        text = f"{difference.name} {difference.mutation}: {difference.reason}"
         if difference.is_late:
             self.late += 1
+            print(text, flush=True)
             return
         self.differences += 1
         if not any(line.covers(difference) for line in self._known):
             self.found.append(difference)
-            text = f"{difference.name} {difference.mutation}: {difference.reason}"
             print(f"not expected: {text}", flush=True)
 
 

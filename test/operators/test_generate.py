@@ -55,6 +55,33 @@ def test_phase_one_does_not_try_a_kernel_that_follows_numbers_in_its_arguments(t
     assert '"softcannLinalgLuSolve", Check::kUntried)' in text
 
 
+def test_an_out_form_asks_the_cpus_about_outputs_of_other_dtypes(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: Histc(Tensor self, int bins, Scalar min, Scalar max, Tensor! out)
+              aten: [histc]
+            """,
+        )
+    )
+    assert "if (haveOtherTypes(out, inferred))" in text
+    assert "at::histc_out(ask.output(out), ask(self), bins, min, max);" in text
+
+
+def test_a_foreach_row_is_checked_by_its_kernel(tmp_path):
+    output = make(
+        tmp_path,
+        """
+        - aclnn: ForeachSin(Tensor[] x, Tensor[]! out)
+          foreach: _foreach_sin
+          outputs: floatEach(self)
+        """,
+    )
+    text = (output / "softcann" / "family.cpp").read_text()
+    assert 'makeOperator("aclnnForeachSin")' in text
+
+
 def test_a_python_number_takes_the_scalar_function(tmp_path):
     text = backend(
         make(

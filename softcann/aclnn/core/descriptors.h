@@ -6,6 +6,7 @@
 #include <c10/core/impl/SizesAndStrides.h>
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,10 @@ struct TensorDesc {
   at::IntArrayRef sizes() const { return shape.sizes_arrayref(); }
   at::IntArrayRef strides() const { return shape.strides_arrayref(); }
   int64_t elements() const;
+  bool isEmpty() const {
+    const at::IntArrayRef all = sizes();
+    return std::find(all.begin(), all.end(), 0) != all.end();
+  }
   // Elements of storage that the view reaches, counted from `data`.
   int64_t extent() const;
   bool sameView(const TensorDesc& other) const;

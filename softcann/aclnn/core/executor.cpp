@@ -14,7 +14,9 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -232,12 +234,12 @@ bool catching(const char* name, std::string& message, Function function) noexcep
   return false;
 }
 
-// Kernels without a meta form say so with NotImplementedError: their arguments are checked when
-// they run.
-aclnnStatus checkByMeta(aclOpExecutor& executor) noexcept {
+// Nothing to say if the kernel has no meta form, which it says with NotImplementedError.
+std::optional<aclnnStatus> checkByMeta(aclOpExecutor& executor) noexcept {
   const char* name = executor.op->task.name;
   Frame frame(Frame::Mode::kCheck);
   bool kept = true;
+  bool tells = true;
   std::string message;
   const bool ran = catching(name, message, [&] {
     KernelScope scope;
@@ -245,9 +247,12 @@ aclnnStatus checkByMeta(aclOpExecutor& executor) noexcept {
       executor.run(executor, frame);
       kept = executor.shapes_kept(executor, frame);
     } catch (const c10::NotImplementedError&) {
-      return;
+      tells = false;
     }
   });
+  if (!tells) {
+    return std::nullopt;
+  }
   if (!ran) {
     return fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
   }
@@ -258,23 +263,10 @@ aclnnStatus checkByMeta(aclOpExecutor& executor) noexcept {
   return ACLNN_SUCCESS;
 }
 
-// So that a trial takes milliseconds and megabytes at most.
+// So that a trial takes milliseconds and megabytes at most. Of dtypes there is one for each
+// combination, of shapes there may be many.
 constexpr int64_t kMaxTrialElements = int64_t{1} << 20;
-
-aclnnStatus checkByTrial(aclOpExecutor& executor) noexcept {
-  Frame frame(Frame::Mode::kTrial);
-  std::string message;
-  const bool implemented = catching(executor.op->task.name, message, [&] {
-    KernelScope scope;
-    try {
-      executor.run(executor, frame);
-    } catch (const c10::NotImplementedError&) {
-      throw;
-    } catch (...) {
-    }
-  });
-  return implemented ? ACLNN_SUCCESS : fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
-}
+constexpr int64_t kMaxShapeTrialElements = int64_t{1} << 16;
 
 // The signatures that have passed a check, for one thread: a table of small buckets, in which a
 // newcomer takes the place of the bucket's oldest.
@@ -296,6 +288,60 @@ class PassedChecks {
   std::vector<Bucket> buckets_ = std::vector<Bucket>(kBuckets);
 };
 
+// Those of calls in doubt that have run without an error, for the process.
+class ProvenCalls {
+ public:
+  bool contain(uint64_t signature) {
+    const std::lock_guard lock(mutex_);
+    return proven_.contains(signature);
+  }
+  void insert(uint64_t signature) {
+    const std::lock_guard lock(mutex_);
+    if (!proven_.contains(signature)) proven_.insert(signature);
+  }
+
+ private:
+  std::mutex mutex_;
+  PassedChecks proven_;
+};
+
+ProvenCalls& provenCalls() {
+  static auto* calls = new ProvenCalls;  // workers may outlive static objects
+  return *calls;
+}
+
+// Runs the kernel on zeros. A call that it has not failed is remembered in `passed`.
+aclnnStatus checkByTrial(aclOpExecutor& executor, uint64_t signature,
+                         PassedChecks& passed) noexcept {
+  if (provenCalls().contain(signature)) {
+    passed.insert(signature);
+    return ACLNN_SUCCESS;
+  }
+  Frame frame(Frame::Mode::kTrial);
+  std::string message;
+  bool refused = false;
+  const bool implemented = catching(executor.op->task.name, message, [&] {
+    KernelScope scope;
+    try {
+      executor.run(executor, frame);
+    } catch (const c10::NotImplementedError&) {
+      throw;
+    } catch (...) {
+      refused = true;
+    }
+  });
+  if (!implemented) {
+    return fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
+  }
+  if (refused) {
+    executor.doubt = signature;
+    callInDoubt() = true;
+  } else {
+    passed.insert(signature);
+  }
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
 void* allocateExecutor(size_t bytes) { return ExecutorMemory::allocate(bytes); }
@@ -304,6 +350,11 @@ void freeExecutor(void* memory, size_t bytes) noexcept { ExecutorMemory::free(me
 bool& argumentsChecked() noexcept {
   thread_local bool checked = false;
   return checked;
+}
+
+bool& callInDoubt() noexcept {
+  thread_local bool in_doubt = false;
+  return in_doubt;
 }
 
 aclnnStatus missingArgument(const Operator& op, int position) {
@@ -330,28 +381,38 @@ void noteCaller(aclOpExecutor& executor) noexcept {
   executor.threads = at::get_num_threads();
   executor.flush_denormals = flushesDenormals();
   executor.repeatable = false;
-}
-
-aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature) noexcept {
-  thread_local PassedChecks passed;
-  if (passed.contains(signature.value())) {
-    return ACLNN_SUCCESS;
-  }
-  const aclnnStatus status = checkByMeta(executor);
-  if (status == ACLNN_SUCCESS) {
-    passed.insert(signature.value());
-  }
-  return status;
+  executor.doubt = 0;
 }
 
 namespace {
 
+PassedChecks& checkedShapes() {
+  thread_local PassedChecks passed;
+  return passed;
+}
 PassedChecks& triedTypes() {
   thread_local PassedChecks tried;
   return tried;
 }
 
 }  // namespace
+
+bool shapesChecked(const Signature& signature) noexcept {
+  return checkedShapes().contains(signature.value());
+}
+
+aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature,
+                        const CallSize& size) noexcept {
+  if (executor.op->check != Check::kTrial) {
+    const aclnnStatus status = checkByMeta(executor).value_or(ACLNN_SUCCESS);
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  if (mayTry(*executor.op) && size.elements() <= kMaxShapeTrialElements) {
+    return checkByTrial(executor, signature.value(), checkedShapes());
+  }
+  checkedShapes().insert(signature.value());
+  return ACLNN_SUCCESS;
+}
 
 bool typesTried(const Operator& op, const TypeSignature& types) noexcept {
   if (op.last_types.load(std::memory_order_relaxed) == types.value()) return true;
@@ -362,14 +423,10 @@ bool typesTried(const Operator& op, const TypeSignature& types) noexcept {
 
 aclnnStatus tryTypes(aclOpExecutor& executor, const TypeSignature& types,
                      const CallSize& size) noexcept {
-  if (size.elements() > kMaxTrialElements) {
+  if (size.elements() > kMaxTrialElements || executor.doubt != 0) {
     return ACLNN_SUCCESS;
   }
-  const aclnnStatus status = checkByTrial(executor);
-  if (status == ACLNN_SUCCESS) {
-    triedTypes().insert(types.value());
-  }
-  return status;
+  return checkByTrial(executor, types.value(), triedTypes());
 }
 
 aclError runExecutor(void* payload) noexcept {
@@ -385,6 +442,9 @@ aclError runExecutor(void* payload) noexcept {
   if (!ran) {
     setTaskError(std::move(message));
     return ACLNN_ERR_INNER;
+  }
+  if (executor.doubt != 0) [[unlikely]] {
+    provenCalls().insert(executor.doubt);
   }
   return ACL_SUCCESS;
 }
@@ -421,6 +481,8 @@ extern "C" {
 ACL_FUNC_VISIBILITY bool* softcannArgumentsChecked(void) {
   return &softcann::aclnn::argumentsChecked();
 }
+
+ACL_FUNC_VISIBILITY bool* softcannCallInDoubt(void) { return &softcann::aclnn::callInDoubt(); }
 
 aclnnStatus aclnnInit(const char* /*configPath*/) { return ACLNN_SUCCESS; }
 

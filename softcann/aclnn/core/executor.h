@@ -2,8 +2,8 @@
 //
 // Phase one (…GetWorkspaceSize) copies every argument into an executor, so that the caller may
 // destroy its descriptors at once, and checks them by running the kernel on tensors of its own,
-// meta tensors for the shapes and zeros for the dtypes. Phase two enqueues the executor as a task;
-// the stream's worker lends the arguments to the kernel as ATen objects and runs it.
+// meta tensors for the shapes and zeros for what those do not tell. Phase two enqueues the executor
+// as a task; the stream's worker lends the arguments to the kernel as ATen objects and runs it.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,17 @@ namespace softcann::aclnn {
 
 // How phase one may check a call.
 enum class Check {
-  kByKernel,  // the kernel runs on meta tensors
-  kPointers,  // the kernel cannot: nulls are found in phase one, the rest when it runs
-  kUntried,   // as kByKernel; no trial, for the kernel goes where numbers in its arguments point
+  kByKernel,  // the kernel runs on meta tensors and, if they are few, on zeros
+  kTrial,     // the kernel runs on zeros, if they are few
+  kPointers,  // neither: nulls are found in phase one, and dtypes; the rest when it runs
+  kUntried,   // as kByKernel; no zeros, for the kernel goes where numbers in its arguments point
 };
 
 // The static description of an aclnn function.
 struct Operator {
   TaskType task;
   Check check;
-  // The TypeSignature that passed phase one last, which is mostly that of the next call.
+  // The TypeSignature that passed its trial last, which is mostly that of the next call.
   mutable std::atomic<uint64_t> last_types{0};
 };
 
@@ -51,6 +52,9 @@ inline bool needsCheck(const Operator& op) {
 // Whether phase one may run the kernel on zeros.
 inline bool mayTry(const Operator& op) { return op.check != Check::kUntried; }
 
+// The calling thread's "phase one could not tell" flag (softcann_ext.h).
+bool& callInDoubt() noexcept;
+
 class Signature;
 class TypeSignature;
 class CallSize;
@@ -60,12 +64,15 @@ class CallSize;
 // Notes the settings of the calling thread that its kernels shall run with.
 void noteCaller(aclOpExecutor& executor) noexcept;
 // Unless the same signature has passed before, runs the kernel on meta tensors and compares the
-// written tensors' shapes. Fails with ACLNN_ERR_PARAM_INVALID.
-aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature) noexcept;
+// written tensors' shapes. Fails with ACLNN_ERR_PARAM_INVALID. Meta forms may be laxer than the
+// kernel, and some kernels have none: a small call is tried too.
+bool shapesChecked(const Signature& signature) noexcept;
+aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature,
+                        const CallSize& size) noexcept;
 // Meta tensors do not tell which dtypes a kernel has code for. Runs the kernel once for each
 // combination of types, on zeros in place of the caller's data; a large call leaves that to the
 // next small one. Fails with ACLNN_ERR_PARAM_INVALID if the kernel is not implemented for the
-// types; any other error may be due to the zeros and is left to the run.
+// types. Any other error may be due to the zeros: the call is in doubt until it has run.
 bool typesTried(const Operator& op, const TypeSignature& types) noexcept;
 aclnnStatus tryTypes(aclOpExecutor& executor, const TypeSignature& types,
                      const CallSize& size) noexcept;
@@ -92,4 +99,5 @@ struct aclOpExecutor {
   int threads;           // OpenMP threads of the thread that made it
   bool flush_denormals;  // likewise
   bool repeatable;
+  uint64_t doubt;  // the signature that a run without an error proves to be right; 0 for none
 };

@@ -111,7 +111,10 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
   };
   aclnnStatus status = ACLNN_SUCCESS;
   if (needsCheck(op)) {
-    status = checkShapes(*made, summarise(Signature(&op)));
+    const Signature signature = summarise(Signature(&op));
+    if (!shapesChecked(signature)) {
+      status = checkShapes(*made, signature, summarise(CallSize()));
+    }
   }
   if (status == ACLNN_SUCCESS && mayTry(op)) {
     const TypeSignature types = summarise(TypeSignature(&op));

@@ -80,8 +80,9 @@ class Signature {
   uint64_t hash_ = 0;
 };
 
-// The part of a signature that decides which code of a kernel runs: the tensors' dtypes and numbers
-// of dimensions, and the scalars' types. Programs meet few of them, and each is cheap to hash.
+// The part of a signature that decides which code of a kernel runs: the tensors' dtypes, numbers of
+// dimensions and whether they have elements, and the scalars' types. Programs meet few of them, and
+// each is cheap to hash.
 class TypeSignature {
  public:
   explicit TypeSignature(const void* function)
@@ -90,7 +91,8 @@ class TypeSignature {
   uint64_t value() const { return hash_ ^ (hash_ >> 32); }
 
   void add(const TensorDesc& desc) {
-    fold((static_cast<uint64_t>(desc.dtype) << 8) | desc.sizes().size());
+    fold((static_cast<uint64_t>(desc.isEmpty()) << 16) | (static_cast<uint64_t>(desc.dtype) << 8) |
+         desc.sizes().size());
   }
   void add(const ResizedTensor::Stored& stored) { add(stored.desc); }
   void add(const at::Scalar& scalar) { fold(static_cast<uint64_t>(scalar.type())); }
@@ -102,6 +104,7 @@ class TypeSignature {
   }
   template <class T>
   void add(const std::vector<T>& values) {
+    fold(values.size());
     for (const T& value : values) add(value);
   }
   template <class T>

@@ -15,6 +15,12 @@ extern "C" {
  * The pointer stays valid for the thread's life. */
 ACL_FUNC_VISIBILITY bool* softcannArgumentsChecked(void);
 
+/* The calling thread's flag "phase one could not tell". ...GetWorkspaceSize sets it if it has taken
+ * a call whose kernel refuses zeros in place of the call's data, so that only the run will tell
+ * whether the call is right. Who waits for that run, to report an error at the call, clears it. The
+ * pointer stays valid for the thread's life. */
+ACL_FUNC_VISIBILITY bool* softcannCallInDoubt(void);
+
 /* Strict mode, for the whole process: while it is on, ...GetWorkspaceSize also refuses what CANN's
  * documents say that the imitated card refuses, with the codes that they give. SOFTCANN_STRICT=1
  * turns it on from the start. */

@@ -64,7 +64,64 @@ WRONG: dict[str, Call] = {
     "a matrix without an inverse": lambda d: torch.linalg.inv(torch.zeros(3, 3, device=d)),
     "no element to reduce": lambda d: ones(d, 0).argmax(),
     "a view of another size": lambda d: ones(d, 3).view(2, 2),
+    "lists of other shapes": lambda d: torch._foreach_add([ones(d, 3)], [ones(d, 2)]),
+    "lists of other lengths": lambda d: torch._foreach_mul_([ones(d, 3)], [ones(d, 3)] * 2),
+    "a list of integers for roots": lambda d: torch._foreach_sqrt_([ones(d, 3).int()]),
+    "a list that does not grow in place": lambda d: torch._foreach_div_([ones(d, 1)], [ones(d, 3)]),
+    "a list of one element many times": lambda d: torch._foreach_sin_([ones(d, 1).expand(3)]),
+    "ends of another dtype": lambda d: torch._foreach_lerp_([ones(d, 3)], [ones(d, 3).int()], 0.5),
+    "too few numbers for a list": lambda d: torch._foreach_addcmul_(
+        [ones(d, 3)] * 2, [ones(d, 3)] * 2, [ones(d, 3)] * 2, torch.ones(1)
+    ),
+    "a mask of floats": lambda d: torch._masked_softmax(ones(d, 2, 3), ones(d, 2, 3), 1),
+    "one of two statistics": lambda d: torch.native_batch_norm(
+        ones(d, 2, 3), None, None, ones(d, 3), None, True, 0.1, 1e-5
+    ),
+    "a weight of another dtype": lambda d: torch.native_group_norm(
+        ones(d, 2, 4, 3), ones(d, 4, dtype=torch.float64), None, 2, 4, 3, 2, 1e-5
+    ),
+    "factors of two dtypes": lambda d: torch.addbmm(
+        ones(d, 2, 2), ones(d, 1, 2, 2), ones(d, 1, 2, 2).int(), out=ones(d, 2, 2)
+    ),
+    "noise of another shape": lambda d: torch.ops.aten.rrelu_with_noise_(
+        ones(d, 3), ones(d, 1, 3), 0.1, 0.3, True
+    ),
+    "a derivative of another size": lambda d: torch.ops.aten.glu_jvp(
+        ones(d, 3), ones(d, 5), ones(d, 5), 0
+    ),
+    "a range without zero": lambda d: (
+        torch.ops.aten._fake_quantize_learnable_per_tensor_affine_backward(
+            ones(d, 3), ones(d, 3), ones(d, 1), ones(d, 1), 1, 5
+        )
+    ),
+    "a zero point out of range": lambda d: torch.fake_quantize_per_tensor_affine(
+        ones(d, 3), 1.0, 9, 0, 5
+    ),
 }  # fmt: skip
+
+WRONG_OUTPUTS: dict[str, Call] = {
+    "histc": lambda d: torch.histc(ones(d, 3), 4, out=ones(d, 4).double()),
+    "a loss": lambda d: torch.ops.aten.binary_cross_entropy.out(
+        ones(d, 3), ones(d, 3), out=ones(d).int()
+    ),
+    "log_sigmoid": lambda d: torch.ops.aten.log_sigmoid_forward.output(
+        ones(d, 3), output=ones(d, 3).double(), buffer=ones(d, 0)
+    ),
+    "a margin loss": lambda d: torch.ops.aten.multilabel_margin_loss_forward.output(
+        ones(d, 3), ones(d, 3).long(), 1, output=ones(d).double(), is_target=ones(d, 3)
+    ),
+    "the most frequent": lambda d: torch.mode(ones(d, 3), out=(ones(d).double(), ones(d).long())),
+    "places of a maximum": lambda d: torch.ops.aten.max_pool3d_with_indices.out(
+        ones(d, 1, 2, 2, 2), 2, out=ones(d, 1, 1, 1, 1), indices=ones(d, 1, 1, 1, 1).int()
+    ),
+    "taken elements": lambda d: torch.take(ones(d, 3), ones(d, 1).long(), out=ones(d, 1).half()),
+    "a mean": lambda d: torch.ops.aten.mean.out(ones(d, 3), [0], out=ones(d).long()),
+    "an exponent": lambda d: torch.frexp(ones(d, 3), out=(ones(d, 3), ones(d, 3))),
+    "a stack": lambda d: torch.stack([ones(d, 3)], out=ones(d, 1, 3).int()),
+    "averages": lambda d: torch.ops.aten.adaptive_avg_pool3d.out(
+        ones(d, 1, 2, 2, 2), [1, 1, 1], out=ones(d, 1, 1, 1, 1).half()
+    ),
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -74,6 +131,54 @@ def test_wrong_call_raises_the_cpus_error(name: str) -> None:
     with pytest.raises(type(on_cpu.value)):
         WRONG[name]("npu")
     torch.npu.synchronize()  # nothing was left in the stream
+
+
+@pytest.mark.parametrize("name", WRONG_OUTPUTS)
+def test_output_of_a_dtype_that_the_cpu_refuses_raises_its_error(name: str) -> None:
+    call = WRONG_OUTPUTS[name]
+    if name != "averages":  # the CPU's kernel writes beyond that one
+        with pytest.raises(Exception) as on_cpu:  # noqa: PT011 - the CPU says which
+            call("cpu")
+    for _ in range(2):
+        with pytest.raises(type(on_cpu.value) if name != "averages" else RuntimeError):
+            call("npu")
+    torch.npu.synchronize()
+
+
+def test_output_of_another_dtype_that_the_cpu_takes_is_written() -> None:
+    out = torch.empty(3, dtype=torch.float64, device="npu")
+    torch.logit(torch.full((3,), 0.25, device="npu"), out=out)
+    expected = torch.empty(3, dtype=torch.float64)
+    torch.logit(torch.full((3,), 0.25), out=expected)
+    torch.testing.assert_close(out.cpu(), expected)
+
+
+def test_wrong_call_is_refused_each_time() -> None:
+    """Also if it is one that only the run tells from a right one."""
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="boolean"):
+            WRONG["a mask of floats"]("npu")
+
+
+def test_call_without_elements_does_not_vouch_for_one_with_some() -> None:
+    assert torch.log_softmax(ones("npu", 0, dtype=torch.int32), 0).numel() == 0
+    with pytest.raises(NotImplementedError):
+        torch.log_softmax(ones("npu", 3, dtype=torch.int32), 0)
+
+
+def test_call_in_doubt_is_waited_for_once() -> None:
+    """Its lengths must add up to what there is, which zeros do not."""
+    data, lengths = ones("npu", 3), torch.tensor([1, 2], device="npu")
+    first = torch.segment_reduce(data, "sum", lengths=lengths)
+    assert first.tolist() == [1, 2]
+    stream, event = torch.npu.Stream(), torch.npu.ExternalEvent()
+    with torch.npu.stream(stream):
+        event.wait(stream)
+        second = torch.segment_reduce(data, "sum", lengths=lengths)  # returns: nobody waits
+        assert not stream.query()
+    event.record()
+    stream.synchronize()
+    assert second.tolist() == [1, 2]
 
 
 def test_wrong_device_is_named() -> None:

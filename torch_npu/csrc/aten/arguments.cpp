@@ -422,6 +422,18 @@ void checkQuantizedRange(int64_t quant_min, int64_t quant_max) {
               quant_max);
 }
 
+void checkQuantizedRange(int64_t quant_min, int64_t quant_max, int64_t zero_point) {
+  checkQuantizedRange(quant_min, quant_max);
+  TORCH_CHECK(quant_min <= zero_point && zero_point <= quant_max,
+              "`zero_point` must be between `quant_min` and `quant_max`.");
+}
+
+void checkRangeWithZero(int64_t quant_min, int64_t quant_max) {
+  TORCH_CHECK(quant_min <= 0 && quant_max >= 0,
+              "the range from `quant_min` to `quant_max` should include 0, got ", quant_min,
+              " and ", quant_max);
+}
+
 void checkChannelQuantization(const at::Tensor& self, const at::Tensor& scale,
                               const at::Tensor& zero_point, int64_t axis, int64_t quant_min,
                               int64_t quant_max) {

@@ -99,6 +99,8 @@ void checkFloating(const char* kernel, const at::Tensor& tensor);
 void checkLapack(const char* kernel, const at::Tensor& tensor);
 // Of fake_quantize's: what of its arguments shapes and numbers tell.
 void checkQuantizedRange(int64_t quant_min, int64_t quant_max);
+void checkQuantizedRange(int64_t quant_min, int64_t quant_max, int64_t zero_point);
+void checkRangeWithZero(int64_t quant_min, int64_t quant_max);
 void checkChannelQuantization(const at::Tensor& self, const at::Tensor& scale,
                               const at::Tensor& zero_point, int64_t axis, int64_t quant_min,
                               int64_t quant_max);

@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 
 #include "torch_npu/csrc/aten/structured.h"
@@ -37,6 +38,10 @@ at::Tensor HostArguments::operator()(const at::Tensor& tensor) {
   at::Tensor copy =
       at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
   return copy.copy_(tensor);
+}
+
+at::Tensor& HostCall::output(const at::Tensor& out) {
+  return outputs_.emplace_back(at::empty(out.sizes(), out.options().device(at::kCPU)));
 }
 
 std::optional<at::Tensor> ArgumentCopies::operator()(const std::optional<at::Tensor>& tensor) {

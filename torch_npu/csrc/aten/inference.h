@@ -7,6 +7,9 @@
 //       inference, [&](ArgumentCopies& infer) { return at::vdot(infer(self), infer(other)); });
 //   at::Tensor out = inference.output(inferred);
 //
+// An out form may be given outputs of other dtypes than the inferred ones. Whether it takes them is
+// asked of the CPU's out form, with copies of all arguments.
+//
 // Many of these functions are Python code, which torch registers when it is imported. What they
 // refuse is asked again of the CPU's kernel, whose word counts: it raises PyTorch's own error, or
 // it accepts the call.
@@ -17,6 +20,7 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
+#include <deque>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -43,6 +47,20 @@ class HostArguments final : public ArgumentCopies {
   at::Tensor operator()(const at::Tensor& tensor) override;
 };
 
+// And outputs of theirs.
+class HostCall final : public ArgumentCopies {
+ public:
+  using ArgumentCopies::operator();
+  at::Tensor operator()(const at::Tensor& tensor) override { return arguments_(tensor); }
+  // A tensor of the output's dtype and sizes, for the kernel to write.
+  at::Tensor& output(const at::Tensor& out);
+
+ private:
+  at::AutoDispatchBelowADInplaceOrView below_autograd_;
+  HostArguments arguments_;
+  std::deque<at::Tensor> outputs_;  // references stay valid while it grows
+};
+
 class MetaInference final : public ArgumentCopies {
  public:
   using ArgumentCopies::operator();
@@ -60,6 +78,16 @@ class MetaInference final : public ArgumentCopies {
   at::AutoDispatchBelowADInplaceOrView below_autograd_;
   std::optional<at::Device> device_;
 };
+
+inline bool haveOtherTypes(const at::Tensor& out, const at::Tensor& inferred) {
+  return C10_UNLIKELY(inferred.defined() && out.scalar_type() != inferred.scalar_type());
+}
+
+template <class Function>
+void askOutputs(const Function& function) {
+  HostCall call;
+  function(call);
+}
 
 // What `function` gives for meta tensors or, if it throws, for the arguments on the CPU.
 template <class Function>

@@ -118,20 +118,63 @@ void throwPhaseOne(const AclnnFunction& function, aclnnStatus status) {
       c10::str(message.empty() ? function.name() : message, " (npu, error code ", status, ")"));
 }
 
+namespace {
+
+// "Phase one could not tell": the calling thread's flag in the operator library, or one that nobody
+// sets where the library has none. Null until the thread's first call.
+__attribute__((tls_model("initial-exec"))) constinit thread_local bool* call_in_doubt = nullptr;
+
+bool* findCallInDoubt() {
+  using Flag = bool* (*)();
+  static const auto flag = reinterpret_cast<Flag>(acl::opApiSymbol("softcannCallInDoubt"));
+  thread_local bool unset = false;
+  call_in_doubt = flag != nullptr ? flag() : &unset;
+  return call_in_doubt;
+}
+
+bool takeDoubt() {
+  bool* flag = C10_LIKELY(call_in_doubt != nullptr) ? call_in_doubt : findCallInDoubt();
+  return C10_UNLIKELY(*flag) && std::exchange(*flag, false);
+}
+
+// Throws the error of what the stream has run, as one of the call that it stands for.
+void waitForError(const AclnnFunction& function, aclrtStream stream) {
+  const aclError code =
+      interruptibly([stream] { return acl::api().aclrtSynchronizeStream(stream); });
+  if (code == ACL_SUCCESS) {
+    return;
+  }
+  std::string_view message = acl::recentErrorMessage();
+  const std::string failed = std::string(function.name()) + " failed: ";
+  if (message.substr(0, failed.size()) != failed) {
+    acl::throwError(code, {"aclrtSynchronizeStream", function.name(), __FILE__, __LINE__});
+  }
+  message.remove_prefix(failed.size());
+  throwerFor(message)(c10::str(message, " (npu, error code ", code, ")"));
+}
+
+}  // namespace
+
 void enqueue(AclnnFunction& function, LaunchDevice device, uint64_t workspace_size,
              aclOpExecutor* executor) {
   const NPUStream stream = getCurrentNPUStream(device.index);
+  const aclrtStream handle = stream.stream();
+  const bool in_doubt = takeDoubt();
   c10::DataPtr workspace;
   if (workspace_size > 0) {
     workspace = cachingAllocator()->allocate(workspace_size);
   }
-  const profiler::SpanScope span(profiler::SpanKind::kKernel, function.name(), stream);
-  const auto execute = function.executePhase();
-  const aclrtStream handle = stream.stream();
-  const aclnnStatus status =
-      interruptibly([&] { return execute(workspace.get(), workspace_size, executor, handle); });
-  if (C10_UNLIKELY(status != ACLNN_SUCCESS)) {
-    acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
+  {
+    const profiler::SpanScope span(profiler::SpanKind::kKernel, function.name(), stream);
+    const auto execute = function.executePhase();
+    const aclnnStatus status =
+        interruptibly([&] { return execute(workspace.get(), workspace_size, executor, handle); });
+    if (C10_UNLIKELY(status != ACLNN_SUCCESS)) {
+      acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
+    }
+  }
+  if (C10_UNLIKELY(in_doubt)) {
+    waitForError(function, handle);
   }
 }
 

@@ -86,11 +86,17 @@ at::Tensor samples(const at::Tensor& distribution, int64_t count);
 std::vector<at::Tensor> promotedEach(at::TensorList self, const at::Scalar& other);
 std::vector<at::Tensor> promotedEach(at::TensorList self, at::ArrayRef<at::Scalar> others);
 std::vector<at::Tensor> promotedEach(at::TensorList self, at::TensorList others);
+std::vector<at::Tensor> promotedEach(at::TensorList self, at::TensorList first,
+                                     at::TensorList second);
 std::vector<at::Tensor> promotedEach(at::TensorList self, const at::Tensor& other);
 std::vector<at::Tensor> quotientEach(at::TensorList self, const at::Scalar& other);
 std::vector<at::Tensor> quotientEach(at::TensorList self, at::ArrayRef<at::Scalar> others);
 std::vector<at::Tensor> quotientEach(at::TensorList self, at::TensorList others);
 std::vector<at::Tensor> quotientEach(at::TensorList self, const at::Tensor& other);
+// Of self's dtypes, and the shapes to which they broadcast with the others.
+std::vector<at::Tensor> broadcastEach(at::TensorList self, at::TensorList others);
+std::vector<at::Tensor> broadcastEach(at::TensorList self, at::TensorList first,
+                                      at::TensorList second);
 std::vector<at::Tensor> floatEach(at::TensorList self);
 std::vector<at::Tensor> realEach(at::TensorList self);
 std::vector<at::Tensor> normEach(at::TensorList self, std::optional<at::ScalarType> dtype);

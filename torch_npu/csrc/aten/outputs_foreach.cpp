@@ -1,3 +1,5 @@
+#include <ATen/ExpandUtils.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/ops/result_type.h>
 
 #include "torch_npu/csrc/aten/outputs.h"
@@ -29,6 +31,27 @@ void checkLengths(at::TensorList self, const T& others) {
               others.size());
 }
 
+// The same, each of the sizes to which the tensors in its place broadcast.
+template <class TypeOf>
+std::vector<at::Tensor> eachBroadcast(at::TensorList self,
+                                      std::initializer_list<at::TensorList> others,
+                                      TypeOf type_of) {
+  for (const at::TensorList& list : others) checkLengths(self, list);
+  std::vector<at::Tensor> result;
+  result.reserve(self.size());
+  for (size_t i = 0; i < self.size(); ++i) {
+    at::DimVector sizes(self[i].sizes());
+    for (const at::TensorList& list : others) {
+      if (list[i].sizes() != at::IntArrayRef(sizes)) {
+        sizes = at::infer_size_dimvector(sizes, list[i].sizes());
+      }
+    }
+    result.push_back(at::IntArrayRef(sizes) == self[i].sizes() ? like(self[i], type_of(i))
+                                                               : sized(sizes, self[i], type_of(i)));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<at::Tensor> promotedEach(at::TensorList self, const at::Scalar& other) {
@@ -41,8 +64,28 @@ std::vector<at::Tensor> promotedEach(at::TensorList self, at::ArrayRef<at::Scala
 }
 
 std::vector<at::Tensor> promotedEach(at::TensorList self, at::TensorList others) {
-  checkLengths(self, others);
-  return each(self, [&](size_t i) { return at::result_type(self[i], others[i]); });
+  return eachBroadcast(self, {others},
+                       [&](size_t i) { return at::result_type(self[i], others[i]); });
+}
+
+std::vector<at::Tensor> promotedEach(at::TensorList self, at::TensorList first,
+                                     at::TensorList second) {
+  return eachBroadcast(self, {first, second}, [&](size_t i) {
+    at::native::ResultTypeState state;
+    for (const at::Tensor* tensor : {&self[i], &first[i], &second[i]}) {
+      state = at::native::update_result_type_state(*tensor, state);
+    }
+    return at::native::result_type(state);
+  });
+}
+
+std::vector<at::Tensor> broadcastEach(at::TensorList self, at::TensorList others) {
+  return eachBroadcast(self, {others}, [&](size_t i) { return self[i].scalar_type(); });
+}
+
+std::vector<at::Tensor> broadcastEach(at::TensorList self, at::TensorList first,
+                                      at::TensorList second) {
+  return eachBroadcast(self, {first, second}, [&](size_t i) { return self[i].scalar_type(); });
 }
 
 std::vector<at::Tensor> promotedEach(at::TensorList self, const at::Tensor& other) {
@@ -59,8 +102,8 @@ std::vector<at::Tensor> quotientEach(at::TensorList self, at::ArrayRef<at::Scala
 }
 
 std::vector<at::Tensor> quotientEach(at::TensorList self, at::TensorList others) {
-  checkLengths(self, others);
-  return each(self, [&](size_t i) { return floating(at::result_type(self[i], others[i])); });
+  return eachBroadcast(self, {others},
+                       [&](size_t i) { return floating(at::result_type(self[i], others[i])); });
 }
 
 std::vector<at::Tensor> quotientEach(at::TensorList self, const at::Tensor& other) {
