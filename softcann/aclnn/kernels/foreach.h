@@ -36,8 +36,9 @@ inline void normEach(const std::vector<at::Tensor>& from, const at::Scalar& ord,
                      std::vector<at::Tensor>& out) {
   checkLengths(from, out);
   for (size_t i = 0; i < from.size(); ++i) {
+    const at::ScalarType type = out[i].scalar_type();
     at::linalg_vector_norm_out(out[i], from[i], ord, at::OptionalIntArrayRef{}, false,
-                               out[i].scalar_type());
+                               from[i].is_complex() ? c10::toComplexType(type) : type);
   }
 }
 

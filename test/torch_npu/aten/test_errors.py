@@ -153,6 +153,19 @@ def test_output_of_another_dtype_that_the_cpu_takes_is_written() -> None:
     torch.testing.assert_close(out.cpu(), expected)
 
 
+def test_lists_that_pytorchs_meta_functions_refuse_are_taken_as_on_the_cpu() -> None:
+    flags = [torch.tensor([True, False])]
+    expected = torch._foreach_pow(flags, True)
+    actual = torch._foreach_pow([x.npu() for x in flags], True)
+    torch.testing.assert_close([x.cpu() for x in actual], list(expected))
+
+
+def test_norms_of_complex_lists_are_real() -> None:
+    numbers = [torch.tensor([3 + 4j, 0j])]
+    expected, actual = (torch._foreach_norm([x.to(d) for x in numbers]) for d in ("cpu", "npu"))
+    torch.testing.assert_close([x.cpu() for x in actual], list(expected))
+
+
 def test_wrong_call_is_refused_each_time() -> None:
     """Also if it is one that only the run tells from a right one."""
     for _ in range(3):
