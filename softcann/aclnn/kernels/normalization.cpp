@@ -32,6 +32,16 @@ std::optional<at::Tensor> cast(OptionalTensorRef tensor, at::ScalarType type) {
   return tensor.has_value() ? std::optional<at::Tensor>(tensor->to(type)) : std::nullopt;
 }
 
+// ATen's CPU kernels read them whatever their sizes are. In inference there may be no saved ones.
+void requirePerChannel(const char* name, OptionalTensorRef tensor, const at::Tensor& input) {
+  if (!tensor.has_value() || tensor->numel() == 0) {
+    return;
+  }
+  TORCH_CHECK(input.dim() >= 2 && tensor->dim() == 1 && tensor->size(0) == input.size(1),
+              "expected ", name, " of one element for each channel of an input of ", input.sizes(),
+              ", but got ", tensor->sizes());
+}
+
 void giveAll(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& values, const at::Tensor& first,
              const at::Tensor& second, const at::Tensor& third) {
   give(first, std::get<0>(values));
@@ -73,6 +83,16 @@ void batchNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
                        OptionalTensorRef save_invstd, bool training, double eps,
                        at::ArrayRef<bool> mask, const at::Tensor& grad_input,
                        const at::Tensor& grad_weight, const at::Tensor& grad_bias) {
+  TORCH_CHECK(grad_out.sizes() == input.sizes(), "expected gradOut of ", input.sizes(),
+              ", as input is, but got ", grad_out.sizes());
+  requirePerChannel("weight", weight, input);
+  requirePerChannel("runningMean", running_mean, input);
+  requirePerChannel("runningVar", running_var, input);
+  requirePerChannel("saveMean", save_mean, input);
+  requirePerChannel("saveInvstd", save_invstd, input);
+  TORCH_CHECK(!training || (save_mean.has_value() && save_mean->numel() == input.size(1) &&
+                            save_invstd.has_value() && save_invstd->numel() == input.size(1)),
+              "expected saveMean and saveInvstd of one element for each channel in training");
   const at::ScalarType type = statisticsType(input, weight, running_mean);
   giveAll(at::native_batch_norm_backward(grad_out, input, weight, running_mean, running_var,
                                          cast(save_mean, type), cast(save_invstd, type), training,

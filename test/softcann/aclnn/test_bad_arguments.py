@@ -72,6 +72,11 @@ def test_missing_argument_is_refused(family: str, phase_one: PhaseOne) -> None:
         ("aclnnQuantize", "float32[2,3] float32[3] null int8 2 int8[2,3]"),
         ("aclnnBatchNormElemt", "float32[3] null null float32[3] float32[3] 0.5 float32[3]"),
         ("aclnnPreluBackward", "float32[3] float32[3] float32[3] float32[3] float32[3]"),
+        (
+            "aclnnBatchNormBackward",
+            "float32[2,3,4] float32[2,3,4] float32[3] float32[3] float32[3] float32[2] float32[3]"
+            " true 0.00001 {1,1,1} float32[2,3,4] float32[3] float32[3]",
+        ),
     ],
 )
 def test_phase_one_reads_nothing_past_the_end(
@@ -89,6 +94,8 @@ def test_phase_one_reads_nothing_past_the_end(
         ("softcannPdistBackward", "float64[0,4,0] float64[0,4] -1.5 float64[0] float64[0,4]"),
         ("softcannPdistBackward", "float32[1] float32[4,3] 2.0 float32[1] float32[4,3]"),
         ("softcannPdistBackward", "float32[0] float32[0,3] 2.0 float32[0] float32[0,3]"),
+        ("aclnnSmoothL1LossBackward", "uint8[2,3] uint8[2,3] uint8[2,3] 1 0.5 uint8[2,3]"),
+        ("aclnnSmoothL1LossBackward", "uint8[2,3] uint8[2,3] uint8[2,3] 1 inf uint8[2,3]"),
         ("aclnnTransformBiasRescaleQkv",
          "float32[2,3,12] float32[12] 0 float32[2,1,3,4] float32[2,1,3,4] float32[2,1,3,4]"),
     ],
