@@ -122,7 +122,6 @@ def test_gating_by_softmax(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("shape", [(5, 8), (2, 3, 8)])
 @pytest.mark.parametrize("renorm", [0, 1])
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.covers("torch_npu.npu_moe_gating_top_k_softmax_v2")
 def test_gating_by_softmax_before_or_after_the_choice(
     shape: tuple[int, ...], renorm: int, whole: bool
 ) -> None:
