@@ -1,9 +1,20 @@
-// One tensor's step of AdamW, with CANN's arguments.
+// Steps of optimizers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <initializer_list>
+
 namespace softcann::aclnn {
+
+// ATen's fused kernels walk through the memory of parameters, gradients and states as if each were
+// one array, and look at no list's length but the parameters'. Each list must have a tensor for
+// each parameter, of the same dtype, sizes and strides, and without gaps.
+void requireAlike(at::TensorList params, std::initializer_list<at::TensorList> lists);
+// A number for each parameter.
+void requireSteps(at::TensorList params, at::TensorList steps);
+
+// One tensor's step of AdamW, with CANN's arguments.
 
 struct AdamW {
   double lr;

@@ -344,3 +344,55 @@ def test_what_cannot_be_combined_is_refused() -> None:
 def test_arguments_out_of_range_are_named(name: str, options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         getattr(optim, f"NpuFused{name}")([torch.ones(1)], **options)
+
+
+def _ones(*sizes: int) -> torch.Tensor:
+    return torch.ones(sizes, device="npu")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("grads", lambda: [_ones(3, 3)], "same dtypes, sizes and strides"),
+        ("grads", lambda: [_ones(4, 3).t()], "same dtypes, sizes and strides"),
+        ("grads", lambda: [_ones(3, 4).half()], "same dtypes, sizes and strides"),
+        ("grads", list, "a tensor for each of 1 parameters, but got 0"),
+        ("states", lambda: [_ones(12)], "same dtypes, sizes and strides"),
+        ("steps", lambda: [_ones(2)], "steps of one element"),
+        ("params", lambda: [_ones(3, 8)[:, ::2]], "parameters without gaps"),
+    ],
+)
+def test_fused_kernels_refuse_memory_that_does_not_fit(
+    name: str, value: Callable[[], list[torch.Tensor]], message: str
+) -> None:
+    """ATen's kernels would read and write past its end."""
+    lists = {"params": [_ones(3, 4)], "grads": [_ones(3, 4)], "states": [_ones(3, 4)]}
+    lists = {**lists, "steps": [_ones(1)], name: value()}
+    params, grads, states, steps = lists.values()
+    common = {"lr": 0.1, "weight_decay": 0.0, "maximize": False}
+    with pytest.raises(RuntimeError, match=message):
+        torch._fused_adagrad_(params, grads, states, steps, lr_decay=0.0, eps=1e-8, **common)
+    adam = {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "amsgrad": False, **common}
+    for operator in (torch._fused_adam_, torch._fused_adamw_):
+        with pytest.raises(RuntimeError, match=message):
+            operator(params, grads, states, states, [], steps, **adam)
+    if name != "steps":
+        sgd = {"momentum": 0.9, "dampening": 0.0, "nesterov": False, "is_first_step": True}
+        with pytest.raises(RuntimeError, match=message):
+            torch._fused_sgd_(params, grads, states, **sgd, **common)
+
+
+@pytest.mark.parametrize("make", [torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD])
+def test_fused_steps_of_channels_last_weights(make: Callable) -> None:
+    torch.manual_seed(1)
+    reference = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+    model = copy.deepcopy(reference).npu()
+    assert model.weight.stride() == reference.weight.stride()
+    x = torch.randn(2, 3, 5, 5).to(memory_format=torch.channels_last)
+    for module, fused in ((reference, False), (model, True)):
+        optimizer = make(module.parameters(), lr=0.1, fused=fused)
+        for _ in range(3):
+            optimizer.zero_grad()
+            module(x.to(module.weight.device)).square().mean().backward()
+            optimizer.step()
+    _assert_equal(model, reference)
