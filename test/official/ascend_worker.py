@@ -71,7 +71,8 @@ class Notes(unittest.TestResult):
 def case_name(test: unittest.TestCase) -> str:
     """`Class.test`; a class's own set-up calls itself `setUpClass (module.Class)`."""
     name, _, owner = test.id().partition(" (")
-    return f"{owner.rstrip(')')}.{name}".split(".", 1)[-1] if owner else name.split(".", 1)[-1]
+    whole = f"{owner.rstrip(')')}.{name}" if owner else name
+    return whole.split(".", 1)[-1]
 
 
 def cases(suite: Any) -> list[unittest.TestCase]:

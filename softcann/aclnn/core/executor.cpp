@@ -16,7 +16,6 @@
 #include <array>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -234,12 +233,11 @@ bool catching(const char* name, std::string& message, Function function) noexcep
   return false;
 }
 
-// Nothing to say if the kernel has no meta form, which it says with NotImplementedError.
-std::optional<aclnnStatus> checkByMeta(aclOpExecutor& executor) noexcept {
+// Kernels without a meta form say so with NotImplementedError, and pass.
+aclnnStatus checkByMeta(aclOpExecutor& executor) noexcept {
   const char* name = executor.op->task.name;
   Frame frame(Frame::Mode::kCheck);
   bool kept = true;
-  bool tells = true;
   std::string message;
   const bool ran = catching(name, message, [&] {
     KernelScope scope;
@@ -247,12 +245,9 @@ std::optional<aclnnStatus> checkByMeta(aclOpExecutor& executor) noexcept {
       executor.run(executor, frame);
       kept = executor.shapes_kept(executor, frame);
     } catch (const c10::NotImplementedError&) {
-      tells = false;
+      return;
     }
   });
-  if (!tells) {
-    return std::nullopt;
-  }
   if (!ran) {
     return fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
   }
@@ -404,7 +399,7 @@ bool shapesChecked(const Signature& signature) noexcept {
 aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature,
                         const CallSize& size) noexcept {
   if (executor.op->check != Check::kTrial) {
-    const aclnnStatus status = checkByMeta(executor).value_or(ACLNN_SUCCESS);
+    const aclnnStatus status = checkByMeta(executor);
     if (status != ACLNN_SUCCESS) return status;
   }
   if (mayTry(*executor.op) && size.elements() <= kMaxShapeTrialElements) {

@@ -50,6 +50,20 @@ void requireSteps(at::TensorList params, at::TensorList steps) {
   }
 }
 
+void requireAdamStates(at::TensorList params, at::TensorList grads, at::TensorList m,
+                       at::TensorList v, at::TensorList greatest, at::TensorList steps,
+                       bool amsgrad) {
+  requireAlike(params, {grads, m, v});
+  if (amsgrad) requireAlike(params, {greatest});
+  requireSteps(params, steps);
+}
+
+void requireSgdStates(at::TensorList params, at::TensorList grads, at::TensorList buffers,
+                      double momentum) {
+  requireAlike(params, {grads});
+  if (momentum != 0) requireAlike(params, {buffers});
+}
+
 void applyAdamWWithPowers(at::Tensor& param, at::Tensor& m, at::Tensor& v,
                           const at::Tensor& greatest, const at::Tensor& grad, double beta1_power,
                           double beta2_power, const AdamW& settings) {

@@ -13,6 +13,12 @@ namespace softcann::aclnn {
 void requireAlike(at::TensorList params, std::initializer_list<at::TensorList> lists);
 // A number for each parameter.
 void requireSteps(at::TensorList params, at::TensorList steps);
+// Both, for what Adam and SGD read; `greatest` and `buffers` are read only where they are used.
+void requireAdamStates(at::TensorList params, at::TensorList grads, at::TensorList m,
+                       at::TensorList v, at::TensorList greatest, at::TensorList steps,
+                       bool amsgrad);
+void requireSgdStates(at::TensorList params, at::TensorList grads, at::TensorList buffers,
+                      double momentum);
 
 // One tensor's step of AdamW, with CANN's arguments.
 

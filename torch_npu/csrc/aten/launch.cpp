@@ -97,11 +97,20 @@ void noteTensor(LaunchDevice& device, const at::Tensor& tensor) {
 
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool* arguments_checked = nullptr;
 
+namespace {
+
+// The calling thread's flag in the operator library, which `function` gives: an extension of
+// softcann that no header of CANN's has. `own` where the library does not have it.
+bool* findFlag(const char* function, bool& own) {
+  const auto flag = reinterpret_cast<bool* (*)()>(acl::opApiSymbol(function));
+  return flag != nullptr ? flag() : &own;
+}
+
+}  // namespace
+
 bool* findArgumentsChecked() {
-  using Flag = bool* (*)();  // an extension of softcann; no header of CANN's has it
-  static const auto flag = reinterpret_cast<Flag>(acl::opApiSymbol("softcannArgumentsChecked"));
   thread_local bool unread = false;
-  arguments_checked = flag != nullptr ? flag() : &unread;
+  arguments_checked = findFlag("softcannArgumentsChecked", unread);
   return arguments_checked;
 }
 
@@ -125,10 +134,8 @@ namespace {
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool* call_in_doubt = nullptr;
 
 bool* findCallInDoubt() {
-  using Flag = bool* (*)();
-  static const auto flag = reinterpret_cast<Flag>(acl::opApiSymbol("softcannCallInDoubt"));
   thread_local bool unset = false;
-  call_in_doubt = flag != nullptr ? flag() : &unset;
+  call_in_doubt = findFlag("softcannCallInDoubt", unset);
   return call_in_doubt;
 }
 
