@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks import models, ops
+from benchmarks import half_precision, models, ops
 
-CASES = [*ops.CASES, *models.CASES]
+CASES = [*ops.CASES, *models.CASES, *half_precision.CASES]

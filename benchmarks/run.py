@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 
 import torch
@@ -32,7 +33,8 @@ def main() -> None:
 
     python = official_python() if args.device == "npu:0" else None
     official = OfficialWheel(python) if python else None
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads; µs per call\n")
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads; µs per call")
+    print(f"units of the CPU for half precision: {', '.join(half_units()) or 'none'}\n")
     header = f"{'':36}{args.device:>12}{'cpu':>12}{'ratio':>8}"
     print(header + (f"{'official':>12}{'ratio':>8}" if official else ""))
     results = []
@@ -52,6 +54,13 @@ def main() -> None:
         print(f"\nimport torch_npu: {cost.seconds:.2f} s and {cost.megabytes:.0f} MB more")
         (args.out / "import.json").write_text(json.dumps(vars(cost), indent=2) + "\n")
     print(f"\nwritten: {args.out}/report.json")
+
+
+def half_units() -> list[str]:
+    """The CPU's instructions for float16 and bfloat16, by the names that PyTorch gives them."""
+    capabilities = torch.cpu.get_capabilities()
+    pattern = re.compile(r"((amx|avx512|avx10|arm|sve)_)?(bf16|fp16\w*)")
+    return [name for name, has in capabilities.items() if has is True and pattern.fullmatch(name)]
 
 
 def line(result: Result) -> str:

@@ -3,6 +3,7 @@
 The same file runs on our `torch_npu`, on the official `torch-npu` and on plain PyTorch:
 
     python examples/train_digits.py --device npu
+    python examples/train_digits.py --device npu --dtype bfloat16
     python examples/train_digits.py --device cpu
 
 It writes a picture of the learning curves and `report.json` into the folder given with `--out`.
@@ -77,8 +78,9 @@ def accuracy(model: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> fl
     return right
 
 
-def train(device: str, epochs: int, seed: int) -> Run:
-    """Train from `seed` on `device`; weights and data order come from the CPU's generator."""
+def train(device: str, epochs: int, seed: int, dtype: torch.dtype) -> Run:
+    """Train from `seed` on `device`; weights and data order come from the CPU's generator. Another
+    dtype than float32 is that of autocast: products in it, weights and losses in float32."""
     torch.manual_seed(seed)
     order = torch.Generator().manual_seed(seed)
     (x_train, y_train), test = load_data()
@@ -88,6 +90,7 @@ def train(device: str, epochs: int, seed: int) -> Run:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-4)
     loss_fn = nn.CrossEntropyLoss()
 
+    mixed = torch.autocast(torch.device(device).type, dtype, enabled=dtype != torch.float32)
     run = Run(device)
     start = time.perf_counter()
     bar = tqdm(range(epochs), desc=f"{device:>6}", unit="epoch")
@@ -95,7 +98,8 @@ def train(device: str, epochs: int, seed: int) -> Run:
         losses = []
         for index in torch.randperm(len(x_train), generator=order).split(BATCH):
             index = index.to(device)
-            loss = loss_fn(model(x_train[index]), y_train[index])
+            with mixed:
+                loss = loss_fn(model(x_train[index]), y_train[index])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -137,6 +141,7 @@ def draw(runs: list[Run], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train a CNN on handwritten digits.")
     parser.add_argument("--device", default="npu", help="npu, npu:1, cpu, … (default: npu)")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("build/demo"))
@@ -147,13 +152,15 @@ def main() -> None:
     devices = [device] if device == "cpu" else [device, "cpu"]
     for each in devices:  # one-time costs belong to no one's seconds
         torch.ones(8, 8, device=each) @ torch.ones(8, 8, device=each)
-    runs = {each: train(each, args.epochs, args.seed) for each in devices}
+    dtype = getattr(torch, args.dtype)
+    runs = {each: train(each, args.epochs, args.seed, dtype) for each in devices}
 
     first, cpu = runs[device], runs["cpu"]
     fallbacks = fallback_operators()
     difference = max(abs(a - b) for a, b in zip(first.losses, cpu.losses, strict=True))
     report = {
         "device": device,
+        "dtype": args.dtype,
         "torch": torch.__version__,
         "epochs": args.epochs,
         "test_accuracy": first.accuracies[-1],

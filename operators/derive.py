@@ -40,7 +40,7 @@ ALIKE = {
     "str",
     "str?",
 }
-_ROW_KEYS = {"check", "include", "kernel", "limits"}
+_ROW_KEYS = {"check", "half", "include", "kernel", "limits"}
 
 
 class DerivationError(Exception):

@@ -13,7 +13,11 @@ parameters as ATen objects; left out, it is the ATen out variant of the first ``
 ``check: trial`` says that the kernel's meta form refuses what the kernel does not, so phase one
 runs it on zeros only; ``check: pointers``, that phase one checks no shapes at all;
 ``check: untried``, that the kernel goes where numbers in its arguments point (pivots), so phase one
-does not try it on zeros. ``include`` names headers that the kernel needs beyond those of the
+does not try it on zeros. ``half`` says that the kernel is slower in float16 and bfloat16 than on
+float32 copies on CPUs without units for these types, and gets such copies there: ``alone``, if all
+floating-point tensors of the call have one half type; ``float16``, if that is float16; ``mixed``,
+also beside float32; ``own``, that the kernel converts itself. ``include``
+names headers that the kernel needs beyond those of the
 ATen functions that it calls. ``limits`` is what CANN's document allows a call to have, checked in
 strict mode (`operators.limits`).
 
@@ -102,6 +106,7 @@ KINDS: dict[str, Kind] = {
     "Tensor[]?": Kind("const aclTensorList*", "OptionalTensorList"),
     "Tensor?[]": Kind("const aclTensorList*", "TensorListWithHoles"),
     "Tensor[]!": Kind("aclTensorList*", "WrittenTensorList"),
+    "Tensor[]!?": Kind("aclTensorList*", "OptionalWrittenTensorList"),
     "Scalar": Kind("const aclScalar*", "Scalar"),
     "Scalar?": Kind("const aclScalar*", "OptionalScalar"),
     "Scalar[]": Kind("const aclScalarList*", "ScalarList"),
@@ -181,6 +186,7 @@ class Row:
     parameters: tuple[Parameter, ...]
     kernel: str | None
     check: str
+    half: str
     include: tuple[str, ...]
     aten: tuple[AtenEntry, ...]
     family: str
@@ -203,12 +209,13 @@ class Row:
 _SIGNATURE = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
 _PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
 PREFIXES = ("aclnn", "acl", "softcann")
-_ROW_KEYS = {*PREFIXES, "aten", "npu", "kernel", "check", "include", "limits"}
+_ROW_KEYS = {*PREFIXES, "aten", "npu", "kernel", "check", "half", "include", "limits"}
 _ENTRY_KEYS = {"op", "args", "outputs", "results", "host_scalar", "variants", "random"}
 _ENTRY_KEYS |= {"before", "before_out"}
 _CUSTOM_KEYS = {"op", "args", "outputs", "random", "before", "backward", "returns", "meta"}
 _CUSTOM_KEYS |= {"refuse", "ignore"}
 CHECKS = ("kernel", "trial", "pointers", "untried")
+HALVES = ("native", "alone", "float16", "mixed", "own")
 _VARIANTS = ("functional", "inplace", "out")
 
 
@@ -306,6 +313,11 @@ def parse_row(raw: dict[str, Any], family: str) -> Row:
     check = raw.get("check", "kernel")
     if check not in CHECKS:
         raise TableError(f"{where}: check is one of {CHECKS}, got {check!r}")
+    half = raw.get("half", "native")
+    if half not in HALVES:
+        raise TableError(f"{where}: half is one of {HALVES}, got {half!r}")
+    if half not in ("native", "own") and any(p.type.startswith("dtype") for p in parameters):
+        raise TableError(f"{where}: a kernel that is told a dtype cannot be given float32 for half")
     entries = [(entry, False) for entry in _entries(raw, "aten")]
     entries += [(entry, True) for entry in _entries(raw, "npu")]
     include = raw.get("include", [])
@@ -315,6 +327,7 @@ def parse_row(raw: dict[str, Any], family: str) -> Row:
         parameters=parameters,
         kernel=raw.get("kernel"),
         check=check,
+        half=half,
         include=(include,) if isinstance(include, str) else tuple(include),
         aten=tuple(_parse_entry(entry, parameters, where, custom) for entry, custom in entries),
         family=family,

@@ -79,6 +79,8 @@ def test_a_derived_row_without_an_out_form_copies_the_results(tmp_path):
         ("{aclnn: 'Foo(Tensor self)', kernl: x}", "kernl"),
         ("{aclnn: 'Foo(Tensor self)', softcann: 'Foo(Tensor self)'}", "one of"),
         ("{aclnn: 'Foo(Tensor self)', check: never}", "never"),
+        ("{aclnn: 'Foo(Tensor self)', half: bfloat16}", "half is one of"),
+        ("{aclnn: 'Foo(Tensor self, dtype dtype)', half: alone}", "told a dtype"),
         ("{aclnn: 'Foo(Tensor self)', aten: [{op: abs, args: {other: x}}]}", "'other'"),
         ("{aclnn: 'Foo(Tensor self)', aten: [{args: {self: x}}]}", "'op'"),
         ("{aclnn: 'Foo(Tensor self)', aten: [{op: abs, variants: [inward]}]}", "inward"),

@@ -313,6 +313,7 @@ aclnnStatus checkByTrial(aclOpExecutor& executor, uint64_t signature,
     return ACLNN_SUCCESS;
   }
   Frame frame(Frame::Mode::kTrial);
+  frame.convertHalf(executor.convert_half);
   std::string message;
   bool refused = false;
   const bool implemented = catching(executor.op->task.name, message, [&] {
@@ -375,6 +376,7 @@ void noteCaller(aclOpExecutor& executor) noexcept {
   executor.references.store(1, std::memory_order_relaxed);
   executor.threads = at::get_num_threads();
   executor.flush_denormals = flushesDenormals();
+  executor.convert_half = false;
   executor.repeatable = false;
   executor.doubt = 0;
 }
@@ -431,7 +433,11 @@ aclError runExecutor(void* payload) noexcept {
   const bool ran = catching(executor.op->task.name, message, [&] {
     KernelScope scope;
     adoptCallerSettings(executor);
+    frame.convertHalf(executor.convert_half);
     executor.run(executor, frame);
+    if (executor.convert_half) [[unlikely]] {
+      frame.storeResults();
+    }
   });
   frame.reset();
   if (!ran) {

@@ -23,10 +23,19 @@ enum class Check {
   kUntried,   // as kByKernel; no zeros, for the kernel goes where numbers in its arguments point
 };
 
+// What a function's kernel does with half precision (half_precision.h).
+enum class Half {
+  kNative,   // takes such tensors as they are
+  kAlone,    // gets float32 copies, if all floating-point tensors of the call have one half type
+  kFloat16,  // the same, if that type is float16
+  kMixed,    // gets float32 copies, also beside float32
+};
+
 // The static description of an aclnn function.
 struct Operator {
   TaskType task;
   Check check;
+  Half half;
   // The TypeSignature that passed its trial last, which is mostly that of the next call.
   mutable std::atomic<uint64_t> last_types{0};
 };
@@ -35,8 +44,9 @@ struct Operator {
 aclError runExecutor(void* executor) noexcept;
 void releaseExecutor(void* executor) noexcept;
 
-constexpr Operator makeOperator(const char* name, Check check = Check::kByKernel) {
-  return Operator{TaskType{name, &runExecutor, &releaseExecutor}, check};
+constexpr Operator makeOperator(const char* name, Check check = Check::kByKernel,
+                                Half half = Half::kNative) {
+  return Operator{TaskType{name, &runExecutor, &releaseExecutor}, check, half};
 }
 
 // Memory for executors, recycled from the workers that release them to the threads that make them.
@@ -98,6 +108,7 @@ struct aclOpExecutor {
       references;        // the caller's (until phase two, unless repeatable) and the stream's
   int threads;           // OpenMP threads of the thread that made it
   bool flush_denormals;  // likewise
+  bool convert_half;     // lend half-precision tensors as float32
   bool repeatable;
   uint64_t doubt;  // the signature that a run without an error proves to be right; 0 for none
 };

@@ -134,6 +134,17 @@ struct OptionalTensorList {
   }
 };
 
+struct OptionalWrittenTensorList {
+  const aclTensorList* handle;
+  using Stored = std::vector<TensorDesc>;
+  bool capture(Stored& stored) const {
+    return handle == nullptr || WrittenTensorList{handle}.capture(stored);
+  }
+  static std::vector<at::Tensor> lend(const Stored& stored, Frame& frame) {
+    return WrittenTensorList::lend(stored, frame);
+  }
+};
+
 // A list with holes: a null element is a missing tensor.
 struct TensorListWithHoles {
   const aclTensorList* handle;

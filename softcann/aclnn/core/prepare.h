@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "aclnn/core/executor.h"
+#include "aclnn/core/half_precision.h"
 #include "aclnn/core/parameters.h"
 #include "aclnn/core/signature.h"
 
@@ -109,6 +110,9 @@ aclnnStatus prepare(const Operator& op, Kernel<Kinds...> kernel, uint64_t* works
     std::apply([&](const auto&... stored) { (summary.add(stored), ...); }, made->arguments);
     return summary;
   };
+  if (op.half != Half::kNative) {
+    made->convert_half = summarise(HalfUse()).converts(op.half);
+  }
   aclnnStatus status = ACLNN_SUCCESS;
   if (needsCheck(op)) {
     const Signature signature = summarise(Signature(&op));

@@ -175,6 +175,15 @@ const SocSpec* readSoc() {
   reject("SOFTCANN_SOC_NAME", name, "one of " + known);
 }
 
+HalfPrecision readHalfPrecision(const char* variable) {
+  const char* text = std::getenv(variable);
+  const std::string_view value = text == nullptr || *text == '\0' ? "auto" : text;
+  if (value == "auto") return HalfPrecision::kAuto;
+  if (value == "native") return HalfPrecision::kNative;
+  if (value == "float32") return HalfPrecision::kFloat32;
+  reject(variable, value, "auto, native or float32");
+}
+
 // Appended to, so that the processes of one program may share the file.
 int openForAppending(const char* variable) {
   const char* path = std::getenv(variable);
@@ -197,6 +206,7 @@ void readPlatform(Platform& platform) {
   platform.overcommit = readInteger("SOFTCANN_OVERCOMMIT", 0, 0, 1) != 0;
   platform.launch_blocking = readInteger("ASCEND_LAUNCH_BLOCKING", 0, 0, 1) != 0;
   platform.strict = readInteger("SOFTCANN_STRICT", 0, 0, 1) != 0;
+  platform.half_precision = readHalfPrecision("SOFTCANN_HALF_PRECISION");
   platform.trace_file = openForAppending("SOFTCANN_TRACE");
 }
 

@@ -11,6 +11,9 @@
 //                                behind another character or a device that is not there is not read
 //   ASCEND_VISIBLE_DEVICES       where that is not set, e.g. "0-3" or "5,1-2"
 //   SOFTCANN_STRICT              1: operators refuse what the card's documents exclude (0)
+//   SOFTCANN_HALF_PRECISION      how kernels compute in float16 and bfloat16: native, float32, or
+//   as
+//                                suits the CPU (auto)
 //   SOFTCANN_TRACE               a file that gets a line for each task that ran (stream_trace.cpp)
 //   ASCEND_LAUNCH_BLOCKING       1: run every task in the calling thread (0)
 #pragma once
@@ -36,6 +39,13 @@ struct SocSpec {
   int64_t architecture;          // as ACL_DEV_ATTR_NPU_ARCH
 };
 
+// How operators compute in float16 and bfloat16.
+enum class HalfPrecision {
+  kAuto,     // in float32, where that is faster on this CPU
+  kNative,   // in PyTorch's kernels for these types
+  kFloat32,  // in float32, as on a CPU without units for these types
+};
+
 struct Platform {
   const SocSpec* soc = nullptr;
   int device_count = 0;  // devices in the machine, visible or not
@@ -45,6 +55,7 @@ struct Platform {
   bool overcommit = false;
   bool launch_blocking = false;
   bool strict = false;
+  HalfPrecision half_precision = HalfPrecision::kAuto;
   int trace_file = -1;  // a descriptor, open for appending; -1 for none
 };
 

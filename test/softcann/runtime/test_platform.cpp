@@ -57,12 +57,12 @@ INSTANTIATE_TEST_SUITE_P(
         Nonsense{"SOFTCANN_DEVICE_COUNT", "65"}, Nonsense{"SOFTCANN_SOC_NAME", "GeForce"},
         Nonsense{"SOFTCANN_DEVICE_MEMORY", "lots"}, Nonsense{"SOFTCANN_DEVICE_MEMORY", "0"},
         Nonsense{"SOFTCANN_DEVICE_MEMORY", "1000000T"}, Nonsense{"SOFTCANN_ADDRESS_SPACE", "12Q"},
-        Nonsense{"SOFTCANN_OVERCOMMIT", "yes"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,1"},
-        Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,0"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "0,zwei"},
-        Nonsense{"ASCEND_VISIBLE_DEVICES", "8"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "1,1"},
-        Nonsense{"ASCEND_VISIBLE_DEVICES", "3-1"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "0,"},
-        Nonsense{"ASCEND_VISIBLE_DEVICES", "-1"}, Nonsense{"SOFTCANN_TRACE", "/nowhere/trace"},
-        Nonsense{"ASCEND_LAUNCH_BLOCKING", "2"}));
+        Nonsense{"SOFTCANN_OVERCOMMIT", "yes"}, Nonsense{"SOFTCANN_HALF_PRECISION", "half"},
+        Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,1"}, Nonsense{"ASCEND_RT_VISIBLE_DEVICES", "1,0"},
+        Nonsense{"ASCEND_VISIBLE_DEVICES", "0,zwei"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "8"},
+        Nonsense{"ASCEND_VISIBLE_DEVICES", "1,1"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "3-1"},
+        Nonsense{"ASCEND_VISIBLE_DEVICES", "0,"}, Nonsense{"ASCEND_VISIBLE_DEVICES", "-1"},
+        Nonsense{"SOFTCANN_TRACE", "/nowhere/trace"}, Nonsense{"ASCEND_LAUNCH_BLOCKING", "2"}));
 
 TEST(PlatformDeathTest, HasEightDevicesByDefaultAndAsManyAsSet) {
   EXPECT_EXIT(exitWithDeviceCount(8), testing::ExitedWithCode(0), "");
