@@ -33,7 +33,8 @@ build: configure
 
 setup: $(INSTALLED)
 
-$(INSTALLED): requirements/dev.txt pyproject.toml softcann/pyproject.toml
+$(INSTALLED): requirements/dev.txt pyproject.toml softcann/pyproject.toml cmake/softnpu_build.py \
+              torch_npu/version.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "make: '$(PYTHON) -m venv' failed: it takes Python 3.11 with its venv module"; exit 1; }
 	$(BIN)/python -m pip install -r requirements/dev.txt

@@ -133,7 +133,7 @@ def test_refusal_reaches_a_program_that_only_imports_torch(run_python, tmp_path)
     code = f"import sys; sys.path.append({str(tmp_path)!r}); import torch"
     result = run_python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="1")
     assert result.returncode == 1
-    assert "pip uninstall -y torch-npu softnpu" in result.stderr
+    assert "pip uninstall -y softnpu torch-npu" in result.stderr
     result = run_python(code + "; print('on its own')", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
     assert result.stdout.endswith("on its own\n"), result.stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -112,18 +113,16 @@ def _driver() -> Finding:
 
 
 def _torch_npu() -> Finding:
-    present = {}
-    for name in ("torch-npu", "softnpu"):
-        try:
-            present[name] = version(name)
-        except PackageNotFoundError:
-            continue
+    official = preflight.official_package()
+    present = {"torch-npu": official.version} if official is not None else {}
+    with contextlib.suppress(PackageNotFoundError):
+        present["softnpu"] = version("softnpu")
     state = ", ".join(f"{name} {number}" for name, number in present.items())
-    if "torch-npu" in present and (obstacles := preflight.obstacles()):
+    if official is not None and (obstacles := preflight.obstacles()):
         return Finding("torch_npu", state, "; ".join(obstacles))
     if len(present) == 2:
         remedy = (
-            "both own the folder torch_npu: pip uninstall torch-npu softnpu, then install one again"
+            "both own the folder torch_npu: pip uninstall softnpu torch-npu, then install one again"
         )
         return Finding("torch_npu", state, remedy)
     return Finding("torch_npu", state or "not installed")

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 from softcann import toolkit_path
@@ -55,16 +55,24 @@ def _installed(name: str) -> Distribution | None:
         return None
 
 
+def official_package() -> Distribution | None:
+    """Ascend's `torch-npu`; softnpu installs metadata of that name too, which requires softnpu."""
+    for found in distributions(name="torch-npu"):
+        if not any(requirement.startswith("softnpu==") for requirement in found.requires or ()):
+            return found
+    return None
+
+
 def _two_packages() -> Iterator[str]:
-    if _installed("torch-npu") and _installed("softnpu"):
+    if official_package() and _installed("softnpu"):
         yield (
             "the packages torch-npu and softnpu both own the folder torch_npu:"
-            " pip uninstall torch-npu softnpu, then install one again"
+            " pip uninstall softnpu torch-npu, then install one again"
         )
 
 
 def _official_wheel() -> Iterator[str]:
-    package = _installed("torch-npu")
+    package = official_package()
     if package is None:
         return
     wanted = served_torch()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -23,11 +24,12 @@ def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[st
     )
 
 
-def fake_package(folder: Path, name: str, version: str) -> None:
+def fake_package(folder: Path, name: str, version: str, *requirements: str) -> None:
     information = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + "".join(f"Requires-Dist: {requirement}\n" for requirement in requirements)
     )
 
 
@@ -44,6 +46,9 @@ def only_official(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         return None if name in hidden else real(name)
 
     monkeypatch.setattr(preflight, "_installed", installed)
+    monkeypatch.setattr(
+        preflight, "distributions", lambda name: metadata.distributions(name=name, path=[tmp_path])
+    )
     return tmp_path
 
 
@@ -68,6 +73,15 @@ def test_a_wheel_of_another_version_is_named_with_the_one_to_install(only_offici
     (obstacle,) = preflight.obstacles()
     assert "torch-npu 2.14.0 is installed" in obstacle
     assert f"pip install torch-npu=={preflight.served_torch()}" in obstacle
+
+
+def test_metadata_that_softnpu_installs_is_no_second_package(only_official: Path) -> None:
+    fake_package(only_official, "torch-npu", "2.13.0+soft0.1.0", "softnpu==0.1.0")
+    fake_package(only_official, "softnpu", "0.1.0")
+    assert preflight.official_package() is None
+    assert preflight.obstacles() == []
+    fake_package(only_official, "torch-npu", preflight.served_torch())
+    assert any("both own the folder torch_npu" in text for text in preflight.obstacles())
 
 
 def test_both_packages_are_too_many(only_official: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 from types import ModuleType
+from typing import NoReturn
 
 import torch
 
 # The distribution that Ascend publishes. It owns a folder `torch_npu` too, and pip lets the one
-# installed last overwrite files of the other without a word.
+# installed last overwrite files of the other without a word. Ours installs metadata of that name
+# as well, for programs that ask for it; they require our distribution.
 _OTHER_DISTRIBUTION = "torch-npu"
 _OWN_DISTRIBUTION = "softnpu"
 
@@ -39,14 +41,23 @@ def refuse_second_accelerator() -> None:
 
 def refuse_second_distribution() -> None:
     """Raises `RuntimeError` where Ascend's own `torch-npu` is installed in this environment."""
-    try:
-        other = importlib.metadata.distribution(_OTHER_DISTRIBUTION)
-    except importlib.metadata.PackageNotFoundError:
-        return
+    for other in importlib.metadata.distributions(name=_OTHER_DISTRIBUTION):
+        if not _is_own(other):
+            _refuse_distribution(other.version)
+
+
+def _is_own(distribution: importlib.metadata.Distribution) -> bool:
+    return any(
+        requirement.startswith(f"{_OWN_DISTRIBUTION}==")
+        for requirement in distribution.requires or ()
+    )
+
+
+def _refuse_distribution(version: str) -> NoReturn:
     raise RuntimeError(
-        f"The distribution '{_OTHER_DISTRIBUTION}' {other.version} is installed beside "
+        f"The distribution '{_OTHER_DISTRIBUTION}' {version} is installed beside "
         f"'{_OWN_DISTRIBUTION}', and both own the folder 'torch_npu'. Run "
-        f"'pip uninstall -y {_OTHER_DISTRIBUTION} {_OWN_DISTRIBUTION}' and then install the one "
+        f"'pip uninstall -y {_OWN_DISTRIBUTION} {_OTHER_DISTRIBUTION}' and then install the one "
         "that you want, or give each an environment of its own."
     )
 
