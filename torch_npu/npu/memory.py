@@ -113,9 +113,11 @@ def get_per_process_memory_fraction(device: Device = None) -> float:
 def empty_cache() -> None:
     """Gives cached memory that no tensor uses back to the device, for other processes to use.
 
-    Does nothing before the backend is initialised.
+    Waits for the current device, and raises the error of work that failed there. Does nothing
+    before the backend is initialised.
     """
     if is_initialized():
+        _C._npu_synchronize()
         _C._npu_emptyCache()
 
 

@@ -13,6 +13,7 @@ import torch
 from torch_npu import _C
 from torch_npu.npu._utils import _get_device_index, _unavailable
 from torch_npu.npu.devices import Device, get_device_properties
+from torch_npu.npu.lazy import is_initialized
 
 # What set_option accepts. The values are strings, as CANN's own are.
 _OPTION_NAMES = frozenset(
@@ -71,8 +72,14 @@ def get_option(name: str) -> str | None:
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
-    """Chooses whether CANN compiles operators at run time. No operator here is compiled."""
-    _options["jitCompile"] = "enable" if _flag("jit_compile", jit_compile) else "disable"
+    """Chooses whether CANN compiles operators at run time. No operator here is compiled.
+
+    Waits for the current device, if there is one in use, and raises the error of work that failed.
+    """
+    chosen = "enable" if _flag("jit_compile", jit_compile) else "disable"
+    if is_initialized():
+        _C._npu_synchronize()
+    _options["jitCompile"] = chosen
 
 
 def is_jit_compile_false() -> bool:

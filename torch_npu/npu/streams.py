@@ -158,7 +158,11 @@ class Event(_Handle, _C._NPUEventBase):
         return super().query()
 
     def elapsed_time(self, end_event: torch.Event) -> float:
-        """The milliseconds between this event and `end_event`. Both need `enable_timing`."""
+        """The milliseconds between this event and `end_event`; waits for both.
+
+        Raises `ValueError` where one lacks `enable_timing` or was never recorded. A `torch.Event`
+        does not wait: PyTorch itself refuses one that has not completed.
+        """
         return super().elapsed_time(end_event)
 
     def recorded_time(self) -> int:

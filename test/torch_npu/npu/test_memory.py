@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,18 @@ def test_older_names_reset_the_peaks(name: str) -> None:
     del del_me
     getattr(npu, name)()
     assert npu.max_memory_allocated() == npu.memory_allocated()
+
+
+def test_emptying_the_cache_waits_for_all_streams_of_the_device() -> None:
+    gate, stream, event = npu.ExternalEvent(), npu.Stream(), npu.Event()
+    gate.wait(stream)
+    event.record(stream)
+    opener = threading.Timer(0.1, gate.record)
+    opener.start()
+    assert not event.query()
+    npu.empty_cache()
+    assert event.query()
+    opener.join()
 
 
 @pytest.mark.covers("torch_npu.npu.empty_cache", "torch_npu.npu.empty_virt_addr_cache")

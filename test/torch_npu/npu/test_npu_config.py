@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 
@@ -24,6 +26,18 @@ def test_compile_mode_is_read_back() -> None:
     assert npu.get_option("jitCompile") == "enable"
     npu.set_compile_mode(jit_compile=False)
     assert npu.is_jit_compile_false()
+
+
+def test_choosing_the_compile_mode_waits_for_the_device() -> None:
+    gate, stream, event = npu.ExternalEvent(), npu.Stream(), npu.Event()
+    gate.wait(stream)
+    event.record(stream)
+    opener = threading.Timer(0.1, gate.record)
+    opener.start()
+    assert not event.query()
+    npu.set_compile_mode(jit_compile=False)
+    assert event.query()
+    opener.join()
 
 
 @pytest.mark.covers("torch_npu.npu.set_option")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 
 import pytest
 import torch
@@ -130,6 +131,41 @@ def test_event_measures_time_in_milliseconds() -> None:
     end.record(npu.current_stream())
     end.synchronize()
     assert 0 < begin.elapsed_time(end) < 60_000
+
+
+@pytest.mark.parametrize("first_is_done", [False, True])
+def test_elapsed_time_waits_for_both_events(first_is_done: bool) -> None:
+    gate, stream = npu.ExternalEvent(), npu.Stream()
+    begin, end = npu.Event(enable_timing=True), npu.Event(enable_timing=True)
+    if not first_is_done:
+        gate.wait(stream)
+    begin.record(stream)
+    if first_is_done:
+        begin.synchronize()
+        gate.wait(stream)
+    end.record(stream)
+    opener = threading.Timer(0.1, gate.record)
+    opener.start()
+    assert not end.query()
+    assert begin.elapsed_time(end) >= 0
+    assert begin.query()
+    assert end.query()
+    opener.join()
+
+
+def test_elapsed_time_lets_other_threads_run() -> None:
+    # The gate is opened by Python code, which a wait that holds the interpreter would shut out.
+    gate = npu.ExternalEvent()
+    events = [npu.Event(enable_timing=True) for _ in range(2)]
+    gate.wait()
+    for event in events:
+        event.record()
+    opened = []
+    opener = threading.Timer(0.1, lambda: (opened.append(True), gate.record(npu.Stream())))
+    opener.start()
+    assert events[1].elapsed_time(events[0]) <= 0
+    assert opened
+    opener.join()
 
 
 @pytest.mark.covers("torch_npu.npu.Event.recorded_time")

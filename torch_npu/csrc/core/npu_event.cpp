@@ -140,8 +140,8 @@ double NPUEvent::elapsed_time(const NPUEvent& end) const {
                     "Both events must be created with argument 'enable_timing=True'.");
   TORCH_CHECK_VALUE(was_recorded_ && end.was_recorded_,
                     "Both events must be recorded before calculating elapsed time.");
-  TORCH_CHECK(query() && end.query(),
-              "Both events must be completed before calculating elapsed time.");
+  synchronize();
+  end.synchronize();
   return event::elapsedTime(event_, end.event_);
 }
 

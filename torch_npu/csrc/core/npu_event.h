@@ -86,7 +86,7 @@ class C10_EXPORT NPUEvent {
   bool query() const;
   void synchronize() const;
 
-  // Milliseconds from this event to `end`.
+  // Milliseconds from this event to `end`; waits for both.
   double elapsed_time(const NPUEvent& end) const;
 
  private:

@@ -115,18 +115,31 @@ PyObject* synchronize(PyObject* self, PyObject* /*unused*/) {
   END_HANDLE_TH_ERRORS
 }
 
+bool keepsTime(const c10::Event& event) {
+  return event.device_type() == c10::DeviceType::PrivateUse1 &&
+         event.flag() == c10::EventFlag::BACKEND_DEFAULT;
+}
+
 PyObject* elapsedTime(PyObject* self, PyObject* end) {
   HANDLE_TH_ERRORS
   TORCH_CHECK_TYPE(THPEvent_Check(end), "expected a torch.npu.Event or torch.Event, but got ",
                    Py_TYPE(end)->tp_name);
-  return PyFloat_FromDouble(eventOf(self).elapsedTime(eventOf(end)));
+  const c10::Event& first = eventOf(self);
+  const c10::Event& last = eventOf(end);
+  // c10::Event refuses events that have not completed; here they are waited for, as on Ascend.
+  if (keepsTime(first) && keepsTime(last)) {
+    py::gil_scoped_release no_gil;
+    first.synchronize();
+    last.synchronize();
+  }
+  return PyFloat_FromDouble(first.elapsedTime(last));
   END_HANDLE_TH_ERRORS
 }
 
 PyObject* recordedTime(PyObject* self, PyObject* /*unused*/) {
   HANDLE_TH_ERRORS
   const c10::Event& event = eventOf(self);
-  TORCH_CHECK_VALUE(event.flag() == c10::EventFlag::BACKEND_DEFAULT && event.eventId() != nullptr,
+  TORCH_CHECK_VALUE(keepsTime(event) && event.eventId() != nullptr,
                     "only an event that was made with enable_timing=True and recorded has a time");
   uint64_t microseconds = 0;
   {
@@ -185,7 +198,8 @@ std::array<PyMethodDef, 9> event_methods = {{
     {"wait", withKeywords(wait), METH_VARARGS | METH_KEYWORDS,
      "Makes later work of the stream wait for this event."},
     {"query", query, METH_NOARGS, "Whether all work before the last record has completed."},
-    {"elapsed_time", elapsedTime, METH_O, "Milliseconds from this event to the given one."},
+    {"elapsed_time", elapsedTime, METH_O,
+     "Milliseconds from this event to the given one; waits for both."},
     {"recorded_time", recordedTime, METH_NOARGS,
      "When the event completed, in microseconds of the device's clock."},
     {"synchronize", synchronize, METH_NOARGS, "Waits until the event has completed."},

@@ -82,7 +82,10 @@ inline const acl::RuntimeApi& fakeApi() {
     };
     api.aclrtRecordEvent = [](aclrtEvent, aclrtStream) -> aclError { return ACL_SUCCESS; };
     api.aclrtStreamWaitEvent = [](aclrtStream, aclrtEvent) -> aclError { return ACL_SUCCESS; };
-    api.aclrtSynchronizeEvent = [](aclrtEvent) -> aclError { return ACL_SUCCESS; };
+    api.aclrtSynchronizeEvent = [](aclrtEvent event) -> aclError {
+      FakeRuntime::get().completed_events.insert(event);
+      return ACL_SUCCESS;
+    };
     api.aclrtQueryEventStatus = [](aclrtEvent event, aclrtEventRecordedStatus* status) -> aclError {
       *status = FakeRuntime::get().completed_events.count(event) != 0
                     ? ACL_EVENT_RECORDED_STATUS_COMPLETE
