@@ -10,5 +10,6 @@ from torch_npu._init.registry import dynamo, inductor
 def load() -> None:
     """Prepares the optional features; imports none of the modules that they extend."""
     when_imported("torch._dynamo.device_interface", dynamo.register_device_interface)
+    when_imported("torch._dynamo", dynamo.register_device_contexts)
     when_imported("torch._inductor.codegen.common", inductor.register_refusal)
     lazy_names.refuse_missing_modules()

@@ -106,6 +106,7 @@ class PatchManager:
 def apply_all() -> None:
     """Registers the patches of this package and applies them."""
     from torch_npu._init.patches import (  # noqa: F401 (register on import)
+        dynamo,
         multiprocessing,
         parallel,
         storage,

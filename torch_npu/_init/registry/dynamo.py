@@ -68,3 +68,14 @@ def register_device_interface() -> None:
     device_interface.register_interface_for_device("npu", NpuInterface)
     for index in range(npu.device_count()):
         device_interface.register_interface_for_device(f"npu:{index}", NpuInterface)
+
+
+def register_device_contexts() -> None:
+    """Registers `torch.npu.device` with Dynamo's context managers."""
+    from torch._dynamo.variables.ctx_manager import register_device_context_manager
+
+    from torch_npu import npu
+    from torch_npu._init.registry.dynamo_devices import NpuDeviceVariable
+
+    for context in (npu.device, npu._DeviceGuard):
+        register_device_context_manager(context, NpuDeviceVariable)

@@ -17,6 +17,7 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> type[PatchManager]:
 
 def test_the_list_of_patches_is_this() -> None:
     assert PatchManager.list() == [
+        ("dynamo", "tables_of_dynamo", True),
         ("multiprocessing", "storage_sharing_methods", True),
         ("multiprocessing", "reductions", True),
         ("npu", "copies_between_devices", True),
