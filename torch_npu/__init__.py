@@ -24,6 +24,7 @@ from torch_npu._init.core import (  # noqa: E402
     exports,
     lifecycle,
     module_loader,
+    number_lists,
     optional_features,
 )
 from torch_npu._init.patches import patch_manager  # noqa: E402
@@ -37,6 +38,7 @@ module_loader.refuse_second_distribution()
 # 2. Core modules: the CANN to use, and the C++ backend.
 embedded_cann.configure()
 module_loader.load_core_modules()
+number_lists.install()
 
 # 3. Registration, which includes the check of the CANN installation.
 registry_manager.register_all()

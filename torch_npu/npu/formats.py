@@ -7,6 +7,7 @@ The data of every tensor stays in the plain order (ND); a cast notes the format,
 from __future__ import annotations
 
 import enum
+import operator
 
 import torch
 
@@ -40,9 +41,11 @@ def npu_format_cast(
     otherwise it is a copy. `customize_dtype` sets the width of a tile on a card and has no effect.
 
     Raises:
+        TypeError: `acl_format` is neither a number nor a tensor.
         ValueError: `acl_format` is no format of a tensor.
     """
-    return torch.ops.npu.npu_format_cast(self, _target(acl_format), customize_dtype=customize_dtype)
+    target = _target("npu_format_cast", "acl_format", acl_format)
+    return torch.ops.npu.npu_format_cast(self, target, customize_dtype=customize_dtype)
 
 
 def npu_format_cast_(
@@ -51,10 +54,20 @@ def npu_format_cast_(
     """Notes another format, or the format of another tensor, for the memory of `self`.
 
     Raises:
+        TypeError: `src` is neither a number nor a tensor.
         ValueError: `src` is no format of a tensor.
     """
-    return torch.ops.npu.npu_format_cast_(self, _target(src), customize_dtype=customize_dtype)
+    target = _target("npu_format_cast_", "src", src)
+    return torch.ops.npu.npu_format_cast_(self, target, customize_dtype=customize_dtype)
 
 
-def _target(target: int | torch.Tensor) -> int | torch.Tensor:
-    return target if isinstance(target, torch.Tensor) else int(target)
+def _target(name: str, argument: str, target: int | torch.Tensor) -> int | torch.Tensor:
+    if isinstance(target, torch.Tensor):
+        return target
+    try:
+        return operator.index(target)
+    except TypeError:
+        raise TypeError(
+            f"{name}(): expected a format's number or a tensor as '{argument}', but got "
+            f"{type(target).__name__}"
+        ) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -96,3 +98,12 @@ def test_unknown_format_is_refused() -> None:
 def test_cpu_tensor_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="npu_format_cast"):
         torch_npu.npu_format_cast(torch.ones(2), 29)
+
+
+@pytest.mark.parametrize("target", ["ND", 2.5, None, [2]])
+def test_target_that_is_no_format_is_refused_by_name(target: Any) -> None:
+    x = torch.ones(2, 4, device="npu")
+    with pytest.raises(TypeError, match=r"npu_format_cast\(\): expected .* 'acl_format'"):
+        torch_npu.npu_format_cast(x, target)
+    with pytest.raises(TypeError, match=r"npu_format_cast_\(\): expected .* 'src'"):
+        torch_npu.npu_format_cast_(x, target)

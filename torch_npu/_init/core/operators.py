@@ -29,6 +29,10 @@ class _OperatorWithOut:
 
     def __init__(self, packet: Any) -> None:
         self._packet = packet
+        # Read once: Dynamo cannot iterate over a schema.
+        self._outputs = tuple(
+            argument.name for argument in packet.out._schema.arguments if argument.is_out
+        )
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self._packet(*arguments, **keywords)
@@ -48,12 +52,11 @@ class _OperatorWithOut:
             TypeError: `out` has another number of tensors than the operator has outputs.
         """
         if out is not None:
-            schema = self._packet.out._schema
-            names = [argument.name for argument in schema.arguments if argument.is_out]
+            names = self._outputs
             tensors = [out] if isinstance(out, torch.Tensor) else list(out)
             if len(tensors) != len(names):
                 raise TypeError(
-                    f"{schema.name}.out: expected {len(names)} tensors as out "
+                    f"npu::{self._packet.__name__}.out: expected {len(names)} tensors as out "
                     f"({', '.join(names)}), but got {len(tensors)}"
                 )
             keywords |= dict(zip(names, tensors, strict=True))

@@ -9,6 +9,7 @@
 #include <numbers>
 #include <vector>
 
+#include "torch_npu/csrc/aten/checked_calls.h"
 #include "torch_npu/csrc/aten/custom_arguments.h"
 
 namespace torch_npu {
@@ -57,11 +58,9 @@ struct Pairs {
 
 Pairs pairsOf(const char* op, const Tensor& boxes, const Tensor& truth, bool centred, bool all,
               int64_t mode) {
-  TORCH_CHECK_NOT_IMPLEMENTED(boxes.device().is_privateuseone() || boxes.is_meta(), op,
-                              ": expected an npu tensor, but got one on ", boxes.device());
   checkOneOf(op, "mode", mode, {0});
-  TORCH_CHECK(boxes.dim() == 2 && boxes.size(0) == 4 && truth.dim() == 2 && truth.size(0) == 4 &&
-                  (all || boxes.size(1) == truth.size(1)),
+  TORCH_CHECK(boxes.dim() == 2 && boxes.sym_size(0) == 4 && truth.dim() == 2 &&
+                  truth.sym_size(0) == 4 && (all || boxes.sym_size(1) == truth.sym_size(1)),
               op, ": expected boxes of (4, n), as many of each without is_cross, but got ",
               boxes.sizes(), " and ", truth.sizes());
   Pairs pairs{cornersOf(boxes, centred, false), cornersOf(truth, centred, all), {}, {}, {}, {}};
@@ -115,19 +114,19 @@ TORCH_LIBRARY_FRAGMENT(npu, m) {
   m.def(
       "npu_giou(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=False, int mode=0) -> "
       "Tensor",
-      TORCH_FN(giou));
+      checked<&giou>());
   m.def(
       "npu_diou(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=False, int mode=0) -> "
       "Tensor",
-      TORCH_FN(diou));
+      checked<&diou>());
   m.def(
       "_npu_ciou(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=True, int mode=0, "
       "bool atan_sub_flag=False) -> (Tensor, Tensor)",
-      TORCH_FN(ciouWithAngle));
+      checked<&ciouWithAngle>());
   m.def(
       "npu_ciou(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=True, int mode=0, "
       "bool atan_sub_flag=False) -> Tensor",
-      TORCH_FN(ciou));
+      checked<&ciou>());
 }
 
 }  // namespace torch_npu

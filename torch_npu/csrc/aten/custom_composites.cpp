@@ -25,6 +25,7 @@
 #include <ATen/ops/where.h>
 #include <torch/library.h>
 
+#include "torch_npu/csrc/aten/checked_calls.h"
 #include "torch_npu/csrc/aten/custom_arguments.h"
 
 namespace torch_npu {
@@ -35,27 +36,20 @@ using at::IntArrayRef;
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-void checkOnNpu(const char* op, const Tensor& tensor) {
-  TORCH_CHECK_NOT_IMPLEMENTED(tensor.device().is_privateuseone() || tensor.is_meta(), op,
-                              ": expected an npu tensor, but got one on ", tensor.device());
-}
-
 // --- products -------------------------------------------------------------------------------
 
 Tensor linear(const Tensor& input, const Tensor& weight, const OptionalTensor& bias) {
-  checkOnNpu("npu_linear", input);
   return at::linear(input, weight, bias);
 }
 
 std::tuple<Tensor, Tensor> linearBackward(const Tensor& grad, const Tensor& input,
                                           const Tensor& weight) {
-  checkOnNpu("npu_linear_backward", grad);
-  const Tensor rows = grad.reshape({-1, grad.size(-1)});
-  return {at::matmul(grad, weight), at::matmul(rows.t(), input.reshape({-1, input.size(-1)}))};
+  const Tensor rows = grad.reshape_symint({-1, grad.sym_size(-1)});
+  return {at::matmul(grad, weight),
+          at::matmul(rows.t(), input.reshape_symint({-1, input.sym_size(-1)}))};
 }
 
 Tensor bmm(const Tensor& self, const Tensor& mat2, IntArrayRef output_sizes) {
-  checkOnNpu("npu_bmmV2", self);
   const Tensor product = at::matmul(self, mat2);
   return output_sizes.empty() ? product : product.reshape(output_sizes);
 }
@@ -73,44 +67,36 @@ std::vector<int64_t> inverse(IntArrayRef perm) {
 
 Tensor confusionTranspose(const Tensor& self, IntArrayRef perm, IntArrayRef shape,
                           bool transpose_first) {
-  checkOnNpu("npu_confusion_transpose", self);
   const Tensor result =
       transpose_first ? self.permute(perm).reshape(shape) : self.reshape(shape).permute(perm);
   return result.contiguous();
 }
 
 // `transpose_first` is the opposite of the forward pass's, `shape` that of its input.
-Tensor confusionTransposeBackward(const Tensor& grad, IntArrayRef perm, IntArrayRef shape,
+Tensor confusionTransposeBackward(const Tensor& grad, IntArrayRef perm, c10::SymIntArrayRef shape,
                                   bool transpose_first) {
-  checkOnNpu("npu_confusion_transpose_backward", grad);
   if (transpose_first) {
-    return grad.permute(inverse(perm)).reshape(shape);
+    return grad.permute(inverse(perm)).reshape_symint(shape);
   }
-  std::vector<int64_t> permuted;
+  std::vector<c10::SymInt> permuted;
   for (const int64_t dim : perm) {
     permuted.push_back(
         shape[static_cast<size_t>(at::maybe_wrap_dim(dim, static_cast<int64_t>(shape.size())))]);
   }
-  return grad.reshape(permuted).permute(inverse(perm)).contiguous();
+  return grad.reshape_symint(permuted).permute(inverse(perm)).contiguous();
 }
 
 Tensor transpose(const Tensor& self, IntArrayRef perm, bool /*require_contiguous*/) {
-  checkOnNpu("npu_transpose", self);
   return self.permute(perm).contiguous();
 }
 
-Tensor broadcast(const Tensor& self, IntArrayRef size) {
-  checkOnNpu("npu_broadcast", self);
-  return self.expand(size).contiguous();
-}
+Tensor broadcast(const Tensor& self, IntArrayRef size) { return self.expand(size).contiguous(); }
 
 Tensor reshape(const Tensor& self, IntArrayRef shape, bool /*can_refresh*/) {
-  checkOnNpu("npu_reshape", self);
   return self.reshape(shape).clone();
 }
 
 Tensor slice(const Tensor& self, IntArrayRef offsets, IntArrayRef size) {
-  checkOnNpu("npu_slice", self);
   TORCH_CHECK(static_cast<int64_t>(offsets.size()) == self.dim() && offsets.size() == size.size(),
               "npu_slice: expected an offset and a size for each of ", self.dim(), " dimensions");
   Tensor result = self;
@@ -120,14 +106,10 @@ Tensor slice(const Tensor& self, IntArrayRef offsets, IntArrayRef size) {
   return result.contiguous();
 }
 
-Tensor castTo(const Tensor& self, at::ScalarType dtype) {
-  checkOnNpu("_npu_dtype_cast", self);
-  return self.to(dtype);
-}
+Tensor castTo(const Tensor& self, at::ScalarType dtype) { return self.to(dtype); }
 
 Tensor cast(const Tensor& self, int64_t dtype, std::optional<int64_t> input_dtype) {
   checkMissing("npu_dtype_cast", "input_dtype", input_dtype);
-  checkOnNpu("npu_dtype_cast", self);
   return self.to(scalarType("npu_dtype_cast", dtype));
 }
 
@@ -135,33 +117,25 @@ Tensor castBackward(const Tensor& grad, at::ScalarType dtype, std::optional<int6
                     std::optional<int64_t> input_dtype) {
   checkMissing("npu_dtype_cast_backward", "input_dtype", input_dtype);
   static_cast<void>(grad_dtype);
-  checkOnNpu("npu_dtype_cast_backward", grad);
   return grad.to(dtype);
 }
 
-Tensor& castInplace(Tensor& self, const Tensor& src) {
-  checkOnNpu("npu_dtype_cast_", self);
-  return self.copy_(src);
-}
+Tensor& castInplace(Tensor& self, const Tensor& src) { return self.copy_(src); }
 
-Tensor& one(Tensor& self) {
-  checkOnNpu("one_", self);
-  return self.fill_(1);
-}
+Tensor& one(Tensor& self) { return self.fill_(1); }
 
 // --- writing to places ----------------------------------------------------------------------
 
 Tensor& scatterNdUpdateInplace(Tensor& self, const Tensor& indices, const Tensor& updates) {
-  checkOnNpu("npu_scatter_nd_update_", self);
-  TORCH_CHECK(indices.dim() >= 1 && indices.size(-1) >= 1 && indices.size(-1) <= self.dim(),
+  TORCH_CHECK(indices.dim() >= 1 && indices.sym_size(-1) >= 1 && indices.sym_size(-1) <= self.dim(),
               "npu_scatter_nd_update_: expected the last dimension of indices from 1 to ",
               self.dim(), ", but got indices ", indices.sizes());
-  std::vector<int64_t> sizes(indices.sizes().begin(), indices.sizes().end() - 1);
-  for (int64_t dim = indices.size(-1); dim < self.dim(); ++dim) {
-    sizes.push_back(self.size(dim));
-  }
-  TORCH_CHECK(updates.sizes() == IntArrayRef(sizes), "npu_scatter_nd_update_: expected updates of ",
-              IntArrayRef(sizes), ", but got ", updates.sizes());
+  const int64_t places = indices.sym_size(-1).guard_int(__FILE__, __LINE__);
+  c10::SymDimVector sizes(indices.sym_sizes().begin(), indices.sym_sizes().end() - 1);
+  for (int64_t dim = places; dim < self.dim(); ++dim) sizes.push_back(self.sym_size(dim));
+  TORCH_CHECK(updates.sym_sizes() == c10::SymIntArrayRef(sizes),
+              "npu_scatter_nd_update_: expected updates of ", c10::SymIntArrayRef(sizes),
+              ", but got ", updates.sizes());
   c10::List<OptionalTensor> columns;
   for (const Tensor& column : indices.to(at::kLong).unbind(-1)) {
     columns.push_back(column);
@@ -185,7 +159,6 @@ void writeSlots(Tensor& cache, const Tensor& tokens, const Tensor& slots) {
 
 void reshapeAndCache(const Tensor& key, const Tensor& value, Tensor& key_cache, Tensor& value_cache,
                      const Tensor& slot_indices) {
-  checkOnNpu("_npu_reshape_and_cache", key);
   writeSlots(key_cache, key, slot_indices);
   writeSlots(value_cache, value, slot_indices);
 }
@@ -193,43 +166,29 @@ void reshapeAndCache(const Tensor& key, const Tensor& value, Tensor& key_cache, 
 // --- activations ----------------------------------------------------------------------------
 
 Tensor gelu(const Tensor& self, std::string_view approximate) {
-  checkOnNpu("npu_gelu", self);
   return at::gelu(self, approximate);
 }
 
 Tensor geluBackward(const Tensor& grad, const Tensor& self, std::string_view approximate) {
-  checkOnNpu("npu_gelu_backward", grad);
   return at::gelu_backward(grad, self, approximate);
 }
 
-Tensor silu(const Tensor& self) {
-  checkOnNpu("npu_silu", self);
-  return at::silu(self);
-}
+Tensor silu(const Tensor& self) { return at::silu(self); }
 
-Tensor& siluInplace(Tensor& self) {
-  checkOnNpu("npu_silu_", self);
-  return at::silu_(self);
-}
+Tensor& siluInplace(Tensor& self) { return at::silu_(self); }
 
 Tensor siluBackward(const Tensor& grad, const Tensor& x0, const Tensor& /*x1: the result*/) {
-  checkOnNpu("npu_silu_backward", grad);
   return at::silu_backward(grad, x0);
 }
 
-Tensor mish(const Tensor& self) {
-  checkOnNpu("npu_mish", self);
-  return at::mish(self);
-}
+Tensor mish(const Tensor& self) { return at::mish(self); }
 
 Tensor mishBackward(const Tensor& grad, const Tensor& input) {
-  checkOnNpu("npu_mish_backward", grad);
   return at::mish_backward(grad, input);
 }
 
 Tensor layerNormEval(const Tensor& input, IntArrayRef normalized_shape,
                      const OptionalTensor& weight, const OptionalTensor& bias, double eps) {
-  checkOnNpu("npu_layer_norm_eval", input);
   return at::layer_norm(input, normalized_shape, weight, bias, eps);
 }
 
@@ -238,12 +197,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> crossEntropyLoss(
     std::string_view reduction, int64_t ignore_index, double label_smoothing,
     double lse_square_scale_for_zloss, bool return_zloss) {
   constexpr const char* kOp = "npu_cross_entropy_loss";
-  checkOnNpu(kOp, input);
   TORCH_CHECK_NOT_IMPLEMENTED(lse_square_scale_for_zloss == 0 && !return_zloss, kOp,
                               ": zloss is not supported; leave its arguments out");
   TORCH_CHECK_VALUE(reduction == "mean" || reduction == "sum" || reduction == "none", kOp,
                     ": expected reduction 'mean', 'sum' or 'none', but got '", reduction, "'");
-  TORCH_CHECK(input.dim() == 2 && target.dim() == 1 && input.size(0) == target.size(0), kOp,
+  TORCH_CHECK(input.dim() == 2 && target.dim() == 1 && input.sym_size(0) == target.sym_size(0), kOp,
               ": expected input of (N, C) and target of (N), but got ", input.sizes(), " and ",
               target.sizes());
   const int64_t number = reduction == "mean"  ? at::Reduction::Mean
@@ -262,7 +220,6 @@ constexpr double kHiddenScore = -10000.0;
 
 Tensor scaledMaskedSoftmax(const Tensor& x, const Tensor& mask, const at::Scalar& scale,
                            bool fixed_triu_mask) {
-  checkOnNpu("npu_scaled_masked_softmax", x);
   TORCH_CHECK_NOT_IMPLEMENTED(!fixed_triu_mask,
                               "npu_scaled_masked_softmax: fixed_triu_mask True is not supported; "
                               "give the mask");
@@ -273,7 +230,6 @@ Tensor scaledMaskedSoftmax(const Tensor& x, const Tensor& mask, const at::Scalar
 
 Tensor scaledMaskedSoftmaxBackward(const Tensor& y_grad, const Tensor& y, const Tensor& mask,
                                    const at::Scalar& scale, bool /*fixed_triu_mask*/) {
-  checkOnNpu("npu_scaled_masked_softmax_backward", y_grad);
   const Tensor weighted = y_grad.to(at::kFloat).mul(y);
   return weighted.sub(y.to(at::kFloat).mul(weighted.sum(-1, /*keepdim=*/true)))
       .mul(scale)
@@ -301,11 +257,11 @@ Tensor overlaps(const Tensor& rows, const Tensor& columns, bool over_rows = fals
 }
 
 Tensor iouNamed(const char* op, const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
-  checkOnNpu(op, bboxes);
   checkOneOf(op, "mode", mode, {0, 1});
-  TORCH_CHECK(
-      bboxes.dim() == 2 && bboxes.size(1) == 4 && gtboxes.dim() == 2 && gtboxes.size(1) == 4, op,
-      ": expected boxes of (count, 4), but got ", bboxes.sizes(), " and ", gtboxes.sizes());
+  TORCH_CHECK(bboxes.dim() == 2 && bboxes.sym_size(1) == 4 && gtboxes.dim() == 2 &&
+                  gtboxes.sym_size(1) == 4,
+              op, ": expected boxes of (count, 4), but got ", bboxes.sizes(), " and ",
+              gtboxes.sizes());
   return overlaps(gtboxes, bboxes, /*over_rows=*/mode == 1).to(bboxes.dtype());
 }
 
@@ -322,7 +278,6 @@ Tensor ptiou(const Tensor& bboxes, const Tensor& gtboxes, int64_t mode) {
 std::tuple<Tensor, Tensor> nms(const Tensor& self, const Tensor& scores,
                                const at::Scalar& max_output_size, const Tensor& iou_threshold,
                                const Tensor& scores_threshold, bool pad_to_max_output_size) {
-  checkOnNpu("npu_nms_v4", self);
   TORCH_CHECK(
       self.dim() == 2 && self.size(1) == 4 && scores.dim() == 1 && scores.size(0) == self.size(0),
       "npu_nms_v4: expected boxes of (count, 4) and scores of (count), but got ", self.sizes(),
@@ -353,18 +308,17 @@ std::tuple<Tensor, Tensor> nms(const Tensor& self, const Tensor& scores,
 // --- rotary positions -----------------------------------------------------------------------
 
 Tensor turned(const Tensor& x) {
-  const int64_t half = x.size(-1) / 2;
-  return at::cat({x.narrow(-1, half, half).neg(), x.narrow(-1, 0, half)}, -1);
+  const c10::SymInt half = x.sym_size(-1) / 2;
+  return at::cat({x.narrow_symint(-1, half, half).neg(), x.narrow_symint(-1, 0, half)}, -1);
 }
 
 // Even elements first, then odd ones, then rotation by halves.
 Tensor interleaveRope(const Tensor& x, const Tensor& cos, const Tensor& sin) {
-  checkOnNpu("npu_interleave_rope", x);
-  TORCH_CHECK(x.dim() == 4 && x.size(-1) % 2 == 0,
+  TORCH_CHECK(x.dim() == 4 && x.sym_size(-1) % 2 == 0,
               "npu_interleave_rope: expected x of (B, N, S, D) with an even D, but got ",
               x.sizes());
   const Tensor q =
-      x.to(at::kFloat).unflatten(-1, {x.size(-1) / 2, 2}).transpose(-1, -2).flatten(-2);
+      x.to(at::kFloat).unflatten_symint(-1, {x.sym_size(-1) / 2, 2}).transpose(-1, -2).flatten(-2);
   return q.mul(cos).add(turned(q).mul(sin)).to(x.dtype());
 }
 
@@ -449,17 +403,16 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
     const OptionalTensor& k_rope_offset, const OptionalTensor& c_kv_offset, const OptionalTensor& v,
     double epsilon, std::string_view cache_mode, bool is_output_kv) {
   constexpr const char* kOp = "npu_kv_rmsnorm_rope_cache";
-  checkOnNpu(kOp, kv);
   checkMissing(kOp, "v", v);
   const CacheMode mode = cacheMode(kOp, cache_mode);
-  TORCH_CHECK(kv.dim() == 4 && kv.size(-1) > gamma.size(0), kOp,
-              ": expected kv of (B, N, S, D) with D above gamma's ", gamma.size(0), ", but got ",
+  const c10::SymInt size = gamma.sym_size(0);
+  TORCH_CHECK(kv.dim() == 4 && kv.sym_size(-1) > size, kOp,
+              ": expected kv of (B, N, S, D) with D above gamma's ", size, ", but got ",
               kv.sizes());
-  const Tensor normed = kv.narrow(-1, 0, gamma.size(0)).to(at::kFloat);
+  const Tensor normed = kv.narrow_symint(-1, 0, size).to(at::kFloat);
   const Tensor scale = normed.square().mean(-1, /*keepdim=*/true).add(epsilon).rsqrt();
   const Tensor compressed = normed.mul(scale).mul(gamma).to(kv.dtype());
-  const Tensor key =
-      interleaveRope(kv.narrow(-1, gamma.size(0), kv.size(-1) - gamma.size(0)), cos, sin);
+  const Tensor key = interleaveRope(kv.narrow_symint(-1, size, kv.sym_size(-1) - size), cos, sin);
   writeCache(k_cache, forCache(key, k_cache, k_rope_scale, k_rope_offset), index, mode);
   writeCache(ckv_cache, forCache(compressed, ckv_cache, c_kv_scale, c_kv_offset), index, mode);
   const Tensor none = at::empty({0}, kv.options());
@@ -469,87 +422,88 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> kvRmsNormRopeCache(
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(npu, m) {
-  m.def("npu_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", TORCH_FN(linear));
+  m.def("npu_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", checked<&linear>());
   m.def("npu_linear_backward(Tensor grad, Tensor input, Tensor weight) -> (Tensor, Tensor)",
-        TORCH_FN(linearBackward));
-  m.def("npu_bmmV2(Tensor self, Tensor mat2, int[] output_sizes) -> Tensor", TORCH_FN(bmm));
+        checked<&linearBackward>());
+  m.def("npu_bmmV2(Tensor self, Tensor mat2, int[] output_sizes) -> Tensor", checked<&bmm>());
   m.def(
       "npu_confusion_transpose(Tensor self, int[] perm, int[] shape, bool transpose_first) ->"
       " Tensor",
-      TORCH_FN(confusionTranspose));
+      checked<&confusionTranspose>());
   m.def(
       "npu_confusion_transpose_backward(Tensor grad, int[] perm, SymInt[] shape, bool "
       "transpose_first) -> Tensor",
-      TORCH_FN(confusionTransposeBackward));
+      checked<&confusionTransposeBackward>());
   m.def("npu_transpose(Tensor self, int[] perm, bool require_contiguous=True) -> Tensor",
-        TORCH_FN(transpose));
-  m.def("npu_broadcast(Tensor self, int[] size) -> Tensor", TORCH_FN(broadcast));
+        checked<&transpose>());
+  m.def("npu_broadcast(Tensor self, int[] size) -> Tensor", checked<&broadcast>());
   m.def("npu_reshape(Tensor self, int[] shape, bool can_refresh=False) -> Tensor",
-        TORCH_FN(reshape));
-  m.def("npu_slice(Tensor self, int[] offsets, int[] size) -> Tensor", TORCH_FN(slice));
-  m.def("_npu_dtype_cast(Tensor self, ScalarType dtype) -> Tensor", TORCH_FN(castTo));
-  m.def("npu_dtype_cast(Tensor self, int dtype, int? input_dtype=None) -> Tensor", TORCH_FN(cast));
+        checked<&reshape>());
+  m.def("npu_slice(Tensor self, int[] offsets, int[] size) -> Tensor", checked<&slice>());
+  m.def("_npu_dtype_cast(Tensor self, ScalarType dtype) -> Tensor", checked<&castTo>());
+  m.def("npu_dtype_cast(Tensor self, int dtype, int? input_dtype=None) -> Tensor",
+        checked<&cast>());
   m.def(
       "npu_dtype_cast_backward(Tensor grad, ScalarType dtype, int? grad_dtype=None, int? "
       "input_dtype=None) -> Tensor",
-      TORCH_FN(castBackward));
-  m.def("npu_dtype_cast_(Tensor(a!) self, Tensor src) -> Tensor(a!)", TORCH_FN(castInplace));
-  m.def("one_(Tensor(a!) self) -> Tensor(a!)", TORCH_FN(one));
+      checked<&castBackward>());
+  m.def("npu_dtype_cast_(Tensor(a!) self, Tensor src) -> Tensor(a!)", checked<&castInplace>());
+  m.def("one_(Tensor(a!) self) -> Tensor(a!)", checked<&one>());
   m.def("npu_scatter_nd_update_(Tensor(a!) self, Tensor indices, Tensor updates) -> Tensor(a!)",
-        TORCH_FN(scatterNdUpdateInplace));
+        checked<&scatterNdUpdateInplace>());
   m.def("npu_scatter_nd_update(Tensor self, Tensor indices, Tensor updates) -> Tensor",
-        TORCH_FN(scatterNdUpdate));
-  m.def("npu_gelu(Tensor self, *, str approximate='none') -> Tensor", TORCH_FN(gelu));
+        checked<&scatterNdUpdate>());
+  m.def("npu_gelu(Tensor self, *, str approximate='none') -> Tensor", checked<&gelu>());
   m.def(
       "npu_gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> "
       "Tensor",
-      TORCH_FN(geluBackward));
-  m.def("npu_silu(Tensor self) -> Tensor", TORCH_FN(silu));
-  m.def("npu_silu_(Tensor(a!) self) -> Tensor(a!)", TORCH_FN(siluInplace));
+      checked<&geluBackward>());
+  m.def("npu_silu(Tensor self) -> Tensor", checked<&silu>());
+  m.def("npu_silu_(Tensor(a!) self) -> Tensor(a!)", checked<&siluInplace>());
   m.def("npu_silu_backward(Tensor grad_output, Tensor x0, Tensor x1) -> Tensor",
-        TORCH_FN(siluBackward));
-  m.def("npu_mish(Tensor self) -> Tensor", TORCH_FN(mish));
-  m.def("npu_mish_backward(Tensor grad, Tensor input) -> Tensor", TORCH_FN(mishBackward));
+        checked<&siluBackward>());
+  m.def("npu_mish(Tensor self) -> Tensor", checked<&mish>());
+  m.def("npu_mish_backward(Tensor grad, Tensor input) -> Tensor", checked<&mishBackward>());
   m.def(
       "npu_layer_norm_eval(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor?"
       " bias=None, float eps=1e-05) -> Tensor",
-      TORCH_FN(layerNormEval));
+      checked<&layerNormEval>());
   m.def(
       "npu_scaled_masked_softmax(Tensor x, Tensor mask, Scalar scale=1, bool "
       "fixed_triu_mask=False) -> Tensor",
-      TORCH_FN(scaledMaskedSoftmax));
+      checked<&scaledMaskedSoftmax>());
   m.def(
       "npu_scaled_masked_softmax_backward(Tensor y_grad, Tensor y, Tensor mask, Scalar scale,"
       " bool fixed_triu_mask) -> Tensor",
-      TORCH_FN(scaledMaskedSoftmaxBackward));
+      checked<&scaledMaskedSoftmaxBackward>());
   m.def(
       "npu_cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, str "
       "reduction='mean', int ignore_index=-100, float label_smoothing=0.0, float "
       "lse_square_scale_for_zloss=0.0, bool return_zloss=False) -> (Tensor, Tensor, Tensor, "
       "Tensor)",
-      TORCH_FN(crossEntropyLoss));
-  m.def("npu_iou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", TORCH_FN(iou));
-  m.def("npu_ptiou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", TORCH_FN(ptiou));
+      checked<&crossEntropyLoss>());
+  m.def("npu_iou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", checked<&iou>());
+  m.def("npu_ptiou(Tensor bboxes, Tensor gtboxes, int mode=0) -> Tensor", checked<&ptiou>());
   m.def(
       "npu_nms_v4(Tensor self, Tensor scores, Scalar max_output_size, Tensor iou_threshold, "
       "Tensor scores_threshold, bool pad_to_max_output_size=False) -> (Tensor, Tensor)",
-      TORCH_FN(nms));
+      checked<&nms>());
   m.def("npu_interleave_rope(Tensor x, Tensor cos, Tensor sin) -> Tensor",
-        TORCH_FN(interleaveRope));
+        checked<&interleaveRope>());
   m.def(
       "npu_kv_rmsnorm_rope_cache(Tensor kv, Tensor gamma, Tensor cos, Tensor sin, Tensor "
       "index, Tensor k_cache, Tensor ckv_cache, *, Tensor? k_rope_scale=None, Tensor? "
       "c_kv_scale=None, Tensor? k_rope_offset=None, Tensor? c_kv_offset=None, Tensor? v=None,"
       " float epsilon=1e-5, str cache_mode='Norm', bool is_output_kv=False) -> (Tensor, "
       "Tensor, Tensor, Tensor)",
-      TORCH_FN(kvRmsNormRopeCache));
+      checked<&kvRmsNormRopeCache>());
 }
 
 TORCH_LIBRARY_FRAGMENT(atb, m) {
   m.def(
       "_npu_reshape_and_cache(Tensor key, Tensor value, Tensor(a!) key_cache, "
       "Tensor(b!) value_cache, Tensor slot_indices) -> ()",
-      TORCH_FN(reshapeAndCache));
+      checked<&reshapeAndCache>());
 }
 
 }  // namespace torch_npu

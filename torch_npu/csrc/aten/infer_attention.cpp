@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
+#include "torch_npu/csrc/aten/checked_calls.h"
 #include "torch_npu/csrc/aten/custom_arguments.h"
 #include "torch_npu/csrc/aten/custom_outputs.h"
 #include "torch_npu/csrc/aten/launch.h"
@@ -54,6 +55,7 @@ void pagedAttention(const Tensor& query, const Tensor& key_cache, const Tensor& 
 void emptyWorkspace(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                     torch::jit::Stack* stack) {
   const size_t count = op.schema().arguments().size();
+  checkArguments(op, torch::jit::last(*stack, count));
   const Tensor query = torch::jit::peek(*stack, 0, count).toTensor();
   torch::jit::drop(*stack, count);
   stack->emplace_back(at::empty({0}, query.options().dtype(at::kByte)));

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "torch_npu/csrc/aten/checked_calls.h"
 #include "torch_npu/csrc/aten/custom_arguments.h"
 
 namespace torch_npu {
@@ -23,8 +24,6 @@ using OptionalTensor = std::optional<Tensor>;
 
 void checkLayer(const char* op, const Tensor& input, int64_t num_layers, double dropout,
                 bool bidirectional, bool batch_first) {
-  TORCH_CHECK_NOT_IMPLEMENTED(input.device().is_privateuseone() || input.is_meta(), op,
-                              ": expected an npu tensor, but got one on ", input.device());
   TORCH_CHECK(input.dim() == 3, op, ": expected input of (time, batch, features), but got ",
               input.sizes());
   checkOneOf(op, "num_layers", num_layers, {1});
@@ -110,8 +109,6 @@ EightTensors lstm(const Tensor& input, const Tensor& weight, const Tensor& bias,
 EightTensors lstmCell(const Tensor& input, const Tensor& w_ih, const Tensor& w_hh, const Tensor& h,
                       const Tensor& c, const OptionalTensor& b_ih, const OptionalTensor& b_hh) {
   constexpr const char* kOp = "npu_lstm_cell";
-  TORCH_CHECK_NOT_IMPLEMENTED(input.device().is_privateuseone() || input.is_meta(), kOp,
-                              ": expected an npu tensor, but got one on ", input.device());
   TORCH_CHECK(given(b_ih) == given(b_hh), kOp, ": expected b_ih and b_hh together");
   const LstmStep step = lstmStep(product(input, w_ih, b_ih).add(product(h, w_hh, b_hh)), c);
   return {step.hidden.unsqueeze(0),
@@ -166,19 +163,19 @@ TORCH_LIBRARY_FRAGMENT(npu, m) {
       "batch_first, "
       "bool flag_seq, bool direction) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, "
       "Tensor)",
-      TORCH_FN(lstm));
+      checked<&lstm>());
   m.def(
       "npu_lstm_cell(Tensor input, Tensor w_ih, Tensor w_hh, Tensor h, Tensor c, Tensor? "
       "b_ih=None, "
       "Tensor? b_hh=None) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
-      TORCH_FN(lstmCell));
+      checked<&lstmCell>());
   m.def(
       "npu_gru(Tensor input, Tensor hx, Tensor weight_input, Tensor weight_hidden, Tensor "
       "bias_input, Tensor bias_hidden, Tensor seq_length, bool has_biases, int num_layers, float "
       "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor, "
       "Tensor,"
       " Tensor, Tensor)",
-      TORCH_FN(gru));
+      checked<&gru>());
 }
 
 }  // namespace torch_npu

@@ -25,6 +25,20 @@ def test_outputs_may_be_given_together() -> None:
         form(x, x, x, num_heads=2, input_layout="BNSD", out=[out])
 
 
+def test_dynamo_traces_the_form_with_outputs() -> None:
+    x = torch.randn(1, 2, 3, 4, device="npu")
+    out, lse = torch.empty_like(x), torch.empty(1, device="npu")
+
+    def written(x: torch.Tensor, out: torch.Tensor, lse: torch.Tensor) -> torch.Tensor:
+        form = torch_npu.npu_fused_infer_attention_score.out
+        form(x, x, x, num_heads=2, input_layout="BNSD", out=[out, lse])
+        return out
+
+    expected = written(x, torch.empty_like(x), lse)
+    torch.compile(written, backend="eager", fullgraph=True)(x, out, lse)
+    assert torch.equal(out.cpu(), expected.cpu())
+
+
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
