@@ -11,6 +11,11 @@
 
 namespace torch_npu::shapes {
 
+// As sized(). Sizes that are symbols of torch.compile are not guarded on: the output has them too,
+// and one graph serves all sizes. Functions here ask tensors for sym_size() for the same reason.
+at::Tensor sizedBy(c10::SymIntArrayRef sizes, const at::Tensor& device_of,
+                   std::optional<at::ScalarType> dtype = std::nullopt);
+
 // float32, or float64 for float64: the dtype of statistics and of parameters' gradients.
 at::ScalarType computeType(const at::Tensor& tensor);
 // Sizes of `x` with 1 for the last dimensions, as many as `gamma` has, in computeType(x).

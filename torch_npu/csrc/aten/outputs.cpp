@@ -13,7 +13,8 @@
 namespace torch_npu::shapes {
 
 at::Tensor like(const at::Tensor& tensor, std::optional<at::ScalarType> dtype) {
-  if (tensor.is_contiguous()) {
+  // A fake tensor's sizes may be symbols, which empty_like() keeps.
+  if (C10_LIKELY(!tensor.is_meta()) && tensor.is_contiguous()) {
     return newOutput(tensor.sizes(), {}, dtype ? tensor.options().dtype(*dtype) : tensor.options());
   }
   return dtype ? at::empty_like(tensor, tensor.options().dtype(*dtype)) : at::empty_like(tensor);

@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kPerWord = 8;      // int4 numbers in an int32
 constexpr int64_t kCannTypes = 256;  // CANN's dtypes count from here
 
-at::DimVector dims(const at::Tensor& tensor) {
-  return at::DimVector(tensor.sizes().begin(), tensor.sizes().end());
+c10::SymDimVector dims(const at::Tensor& tensor) {
+  return c10::SymDimVector(tensor.sym_sizes().begin(), tensor.sym_sizes().end());
 }
 
 bool isPackedType(int64_t number) {
@@ -60,7 +60,7 @@ std::optional<int64_t> typeNumber(std::optional<at::ScalarType> dtype) {
 }
 
 void checkRouting(const char* op, const at::Tensor& x, const at::Tensor& experts) {
-  TORCH_CHECK(x.dim() == 2 && experts.dim() == 2 && x.size(0) == experts.size(0), op,
+  TORCH_CHECK(x.dim() == 2 && experts.dim() == 2 && x.sym_size(0) == experts.sym_size(0), op,
               ": expected x of (rows, H) and expert_idx of (rows, K), but got ", x.sizes(), " and ",
               experts.sizes());
 }
@@ -101,9 +101,9 @@ void checkDynamicQuant(const char* op, const at::Tensor& input,
                               " is not supported; leave it out");
   if (given(smooth)) {
     const int64_t expected = given(groups) ? 2 : 1;
-    TORCH_CHECK(smooth->dim() == expected && smooth->size(-1) == input.size(-1), op,
+    TORCH_CHECK(smooth->dim() == expected && smooth->sym_size(-1) == input.sym_size(-1), op,
                 ": expected smooth_scales of ", expected, " dimensions, the last of ",
-                input.size(-1), ", but got ", smooth->sizes());
+                input.sym_size(-1), ", but got ", smooth->sizes());
   }
 }
 
@@ -148,11 +148,11 @@ std::optional<at::Tensor> groupListTensor(at::TensorList x, at::OptionalIntArray
 namespace shapes {
 
 at::Tensor lastDim(const at::Tensor& x, int64_t size, std::optional<at::ScalarType> dtype) {
-  TORCH_CHECK(x.dim() >= 1 && size >= 1 && size <= x.size(-1), "expected k from 1 to the last ",
+  TORCH_CHECK(x.dim() >= 1 && size >= 1 && size <= x.sym_size(-1), "expected k from 1 to the last ",
               "dimension of ", x.sizes(), ", but got ", size);
-  at::DimVector sizes = dims(x);
+  c10::SymDimVector sizes = dims(x);
   sizes.back() = size;
-  return sized(sizes, x, dtype);
+  return sizedBy(sizes, x, dtype);
 }
 
 at::Tensor routedTokens(const at::Tensor& x, const at::Tensor& experts, int64_t active,
@@ -160,48 +160,49 @@ at::Tensor routedTokens(const at::Tensor& x, const at::Tensor& experts, int64_t 
                         int64_t quant_mode) {
   const at::ScalarType type = quant_mode >= 0 ? at::kChar : x.scalar_type();
   if (drop_pad_mode == 1) {
-    return sized({expert_num, capacity, x.size(1)}, x, type);
+    return sizedBy({expert_num, capacity, x.sym_size(1)}, x, type);
   }
-  const int64_t all = experts.numel();
-  return sized({active > 0 ? std::min(active, all) : all, x.size(1)}, x, type);
+  const c10::SymInt all = experts.sym_numel();
+  return sizedBy({active > 0 ? all.min(active) : all, x.sym_size(1)}, x, type);
 }
 
 at::Tensor expertCounts(const at::Tensor& x, int64_t expert_num, int64_t count_type,
                         at::IntArrayRef range) {
   if (count_type == 2) {
-    return sized({expert_num, 2}, x, at::kLong);
+    return sizedBy({expert_num, 2}, x, at::kLong);
   }
-  return sized({range.size() == 2 ? range[1] - range[0] : expert_num}, x, at::kLong);
+  return sizedBy({range.size() == 2 ? range[1] - range[0] : expert_num}, x, at::kLong);
 }
 
 at::Tensor finalizedTokens(const at::Tensor& expanded, const std::optional<at::Tensor>& scales,
                            const at::Tensor& positions, std::optional<int64_t> k) {
-  const int64_t choices = given(scales) ? scales->size(1) : k.value_or(1);
-  TORCH_CHECK(choices > 0 && positions.numel() % choices == 0, "expected a multiple of ", choices,
-              " positions, but got ", positions.numel());
-  return sized({positions.numel() / choices, expanded.size(-1)}, expanded);
+  const c10::SymInt choices = given(scales) ? scales->sym_size(1) : c10::SymInt(k.value_or(1));
+  TORCH_CHECK(choices > 0 && positions.sym_numel() % choices == 0, "expected a multiple of ",
+              choices, " positions, but got ", positions.sym_numel());
+  return sizedBy({positions.sym_numel() / choices, expanded.sym_size(-1)}, expanded);
 }
 
 at::Tensor permutedTokens(const at::Tensor& tokens, const at::Tensor& indices,
                           std::optional<int64_t> wanted) {
   TORCH_CHECK(tokens.dim() == 2 && (indices.dim() == 1 || indices.dim() == 2) &&
-                  indices.size(0) == tokens.size(0),
+                  indices.sym_size(0) == tokens.sym_size(0),
               "expected tokens of (tokens, H) and indices of (tokens) or (tokens, K), but got ",
               tokens.sizes(), " and ", indices.sizes());
-  const int64_t all = indices.numel();
+  const c10::SymInt all = indices.sym_numel();
   const int64_t asked = wanted.value_or(0);
-  const int64_t count = asked > 0 ? std::min(asked, all) : std::max<int64_t>(0, all + asked);
-  return sized({count, tokens.size(1)}, tokens);
+  const c10::SymInt count = asked > 0 ? all.min(asked) : (all + asked).max(0);
+  return sizedBy({count, tokens.sym_size(1)}, tokens);
 }
 
 at::Tensor unpermutedTokens(const at::Tensor& permuted, const at::Tensor& sorted_indices,
                             const std::optional<at::Tensor>& probs) {
   TORCH_CHECK(permuted.dim() == 2, "expected permuted_tokens of (tokens, H), but got ",
               permuted.sizes());
-  TORCH_CHECK(!given(probs) || (probs->dim() == 2 && probs->numel() == sorted_indices.numel()),
-              "expected probs of (tokens, K) for ", sorted_indices.numel(), " positions");
-  const int64_t top_k = given(probs) ? probs->size(1) : 1;
-  return sized({sorted_indices.numel() / top_k, permuted.size(1)}, permuted);
+  TORCH_CHECK(
+      !given(probs) || (probs->dim() == 2 && probs->sym_numel() == sorted_indices.sym_numel()),
+      "expected probs of (tokens, K) for ", sorted_indices.sym_numel(), " positions");
+  const c10::SymInt top_k = given(probs) ? probs->sym_size(1) : c10::SymInt(1);
+  return sizedBy({sorted_indices.sym_numel() / top_k, permuted.sym_size(1)}, permuted);
 }
 
 at::Tensor quantized(const char* op, const at::Tensor& x, std::optional<int64_t> dtype) {
@@ -220,21 +221,21 @@ at::Tensor quantized(const char* op, const at::Tensor& x, std::optional<int64_t>
 }
 
 at::Tensor packedInt4(const char* op, const at::Tensor& x) {
-  TORCH_CHECK(x.dim() >= 1 && x.size(-1) % kPerWord == 0, op,
+  TORCH_CHECK(x.dim() >= 1 && x.sym_size(-1) % kPerWord == 0, op,
               ": expected a last dimension divisible by ", kPerWord, " for int4, but got ",
               x.sizes());
-  at::DimVector sizes = dims(x);
-  sizes.back() /= kPerWord;
-  return sized(sizes, x, at::kInt);
+  c10::SymDimVector sizes = dims(x);
+  sizes.back() = sizes.back() / kPerWord;
+  return sizedBy(sizes, x, at::kInt);
 }
 
 at::Tensor quantizationScale(const at::Tensor& x, std::string_view mode) {
   if (mode == "pertensor") {
-    return sized({1}, x, at::kFloat);
+    return sizedBy({1}, x, at::kFloat);
   }
-  at::DimVector sizes = dims(x);
+  c10::SymDimVector sizes = dims(x);
   sizes.erase(sizes.end() - (mode == "perchannel" ? 2 : 1));
-  return sized(sizes, x, at::kFloat);
+  return sizedBy(sizes, x, at::kFloat);
 }
 
 at::Tensor quantizedProduct(const at::Tensor& x1, const at::Tensor& x2,
@@ -243,17 +244,18 @@ at::Tensor quantizedProduct(const at::Tensor& x1, const at::Tensor& x2,
   TORCH_CHECK(x1.dim() >= 2 && x2.dim() >= 2, kOp, ": expected matrices, but got ", x1.sizes(),
               " and ", x2.sizes());
   const bool packed = x2.scalar_type() == at::kInt;
-  const bool turned = packed && x2.stride(-2) == 1 && x2.stride(-1) != 1;
-  const int64_t inner = x1.size(-1) * (x1.scalar_type() == at::kInt ? kPerWord : 1);
-  const int64_t rows = x2.size(-2) * (turned ? kPerWord : 1);
-  const int64_t columns = x2.size(-1) * (packed && !turned ? kPerWord : 1);
+  const bool turned = packed && x2.sym_stride(-2) == 1 && x2.sym_stride(-1) != 1;
+  const c10::SymInt inner = x1.sym_size(-1) * (x1.scalar_type() == at::kInt ? kPerWord : 1);
+  const c10::SymInt rows = x2.sym_size(-2) * (turned ? kPerWord : 1);
+  const c10::SymInt columns = x2.sym_size(-1) * (packed && !turned ? kPerWord : 1);
   TORCH_CHECK(inner == rows, kOp, ": the inner sizes of ", x1.sizes(), " and ", x2.sizes(),
               " do not fit");
-  auto sizes = at::infer_size_dimvector(x1.sizes().slice(0, static_cast<size_t>(x1.dim() - 2)),
-                                        x2.sizes().slice(0, static_cast<size_t>(x2.dim() - 2)));
-  sizes.push_back(x1.size(-2));
+  auto sizes =
+      at::infer_size_symdimvector(x1.sym_sizes().slice(0, static_cast<size_t>(x1.dim() - 2)),
+                                  x2.sym_sizes().slice(0, static_cast<size_t>(x2.dim() - 2)));
+  sizes.push_back(x1.sym_size(-2));
   sizes.push_back(columns);
-  return sized(sizes, x1, dtype.has_value() ? scalarType(kOp, *dtype) : at::kChar);
+  return sizedBy(sizes, x1, dtype.has_value() ? scalarType(kOp, *dtype) : at::kChar);
 }
 
 at::Tensor weightQuantizedProduct(const at::Tensor& x, const at::Tensor& weight,
@@ -262,12 +264,12 @@ at::Tensor weightQuantizedProduct(const at::Tensor& x, const at::Tensor& weight,
   TORCH_CHECK(x.dim() >= 2 && weight.dim() >= 2, kOp, ": expected matrices, but got ", x.sizes(),
               " and ", weight.sizes());
   const bool packed = weight.scalar_type() == at::kInt;
-  const bool turned = packed && weight.stride(-2) == 1 && weight.stride(-1) != 1;
-  TORCH_CHECK(x.size(-1) == weight.size(-2) * (turned ? kPerWord : 1), kOp, ": the inner sizes of ",
-              x.sizes(), " and ", weight.sizes(), " do not fit");
-  at::DimVector sizes = dims(x);
-  sizes.back() = weight.size(-1) * (packed && !turned ? kPerWord : 1);
-  return sized(sizes, x, given(quant_scale) ? at::kChar : x.scalar_type());
+  const bool turned = packed && weight.sym_stride(-2) == 1 && weight.sym_stride(-1) != 1;
+  TORCH_CHECK(x.sym_size(-1) == weight.sym_size(-2) * (turned ? kPerWord : 1), kOp,
+              ": the inner sizes of ", x.sizes(), " and ", weight.sizes(), " do not fit");
+  c10::SymDimVector sizes = dims(x);
+  sizes.back() = weight.sym_size(-1) * (packed && !turned ? kPerWord : 1);
+  return sizedBy(sizes, x, given(quant_scale) ? at::kChar : x.scalar_type());
 }
 
 std::vector<at::Tensor> groupedProducts(at::TensorList x, at::TensorList weight,
@@ -279,16 +281,16 @@ std::vector<at::Tensor> groupedProducts(at::TensorList x, at::TensorList weight,
   const at::ScalarType type = dtype.has_value() ? scalarType(kOp, *dtype) : x[0].scalar_type();
   const auto columns = [&](const at::Tensor& matrix) {
     const bool packed = matrix.scalar_type() == at::kInt;
-    return matrix.size(-1) * (packed ? kPerWord : 1);
+    return matrix.sym_size(-1) * (packed ? kPerWord : 1);
   };
   const auto weightOf = [&](size_t i) { return weight.size() == 1 ? weight[0] : weight[i]; };
   if (given(groups) && group_type.value_or(0) == 2) {
-    return {sized({groups->size(0), x[0].size(0), columns(weight[0])}, x[0], type)};
+    return {sizedBy({groups->sym_size(0), x[0].sym_size(0), columns(weight[0])}, x[0], type)};
   }
   if (split_item.value_or(0) >= 2) {
-    int64_t rows = 0;
-    for (const at::Tensor& tensor : x) rows += tensor.size(0);
-    return {sized({rows, columns(weight[0])}, x[0], type)};
+    c10::SymInt rows = 0;
+    for (const at::Tensor& tensor : x) rows += tensor.sym_size(0);
+    return {sizedBy({rows, columns(weight[0])}, x[0], type)};
   }
   std::vector<at::Tensor> products;
   if (x.size() == 1 && weight.size() > 1) {
@@ -297,9 +299,9 @@ std::vector<at::Tensor> groupedProducts(at::TensorList x, at::TensorList weight,
                                 "split_item 2, which gives one output");
   }
   for (size_t i = 0; i < x.size(); ++i) {
-    at::DimVector sizes = dims(x[i]);
+    c10::SymDimVector sizes = dims(x[i]);
     sizes.back() = columns(weightOf(i));
-    products.push_back(sized(sizes, x[i], type));
+    products.push_back(sizedBy(sizes, x[i], type));
   }
   return products;
 }

@@ -20,15 +20,15 @@ at::Tensor quantize(const at::Tensor& self, const at::Tensor& scales,
                     bool div_mode) {
   constexpr const char* kOp = "npu_quantize";
   at::Tensor out = shapes::quantized(kOp, self, dtype);
-  TORCH_CHECK(!div_mode || out.sizes() == self.sizes(), kOp,
+  TORCH_CHECK(!div_mode || out.sym_sizes() == self.sym_sizes(), kOp,
               ": int4 needs div_mode False, which multiplies by the scales");
   // A multiplied scale lies along the last dimension, or the one before it for axis -2.
   const int64_t dim =
       div_mode ? at::maybe_wrap_dim(axis, self.dim()) : (axis == -2 ? int64_t{-2} : int64_t{-1});
   for (const auto& parameter : {std::optional<at::Tensor>(scales), zero_points}) {
-    TORCH_CHECK(!given(parameter) || parameter->dim() != 1 || parameter->numel() == 1 ||
-                    parameter->numel() == self.size(dim),
-                kOp, ": expected scales and zero_points of 1 or ", self.size(dim),
+    TORCH_CHECK(!given(parameter) || parameter->dim() != 1 || parameter->sym_numel() == 1 ||
+                    parameter->sym_numel() == self.sym_size(dim),
+                kOp, ": expected scales and zero_points of 1 or ", self.sym_size(dim),
                 " elements, but got ", parameter->sizes());
   }
   if (onMeta(self)) {
