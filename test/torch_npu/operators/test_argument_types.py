@@ -228,3 +228,20 @@ def test_number_without_dimensions_may_be_on_the_host() -> None:
     x = torch.randn(4, 8, device="npu")
     half = torch_npu.npu_linear(x, x, torch.tensor(0.5))
     torch.testing.assert_close(half, torch_npu.npu_linear(x, x) + 0.5)
+
+
+def test_number_on_the_host_alone_or_to_be_written_is_refused() -> None:
+    number = torch.tensor(1.0)
+    with pytest.raises(NotImplementedError, match=r"npu_silu: expected an npu tensor .* 'self'"):
+        torch_npu.npu_silu(number)
+    with pytest.raises(NotImplementedError, match="npu_fast_gelu: expected an npu tensor"):
+        torch_npu.npu_fast_gelu(number)
+    with pytest.raises(RuntimeError, match="same device, but the argument 'self' is on cpu"):
+        torch_npu.npu_dtype_cast_(number, torch.ones((), device="npu"))
+
+
+def test_group_list_of_another_dtype_is_refused() -> None:
+    x, weight = torch.ones(2, 4, device="npu"), torch.ones(2, 4, 4, device="npu")
+    for groups in (torch.ones(2, device="npu"), torch.tensor(1)):
+        with pytest.raises(RuntimeError, match="npu_grouped_matmul: expected group_list"):
+            torch_npu.npu_grouped_matmul([x], [weight], group_list=groups, split_item=3)

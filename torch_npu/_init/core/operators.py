@@ -53,11 +53,13 @@ class _OperatorWithOut:
         """
         if out is not None:
             names = self._outputs
-            tensors = [out] if isinstance(out, torch.Tensor) else list(out)
+            given = [out] if isinstance(out, torch.Tensor) else out
+            tensors = list(given) if isinstance(given, (list, tuple)) else []
             if len(tensors) != len(names):
+                got = str(len(tensors)) if tensors else type(out).__name__
                 raise TypeError(
                     f"npu::{self._packet.__name__}.out: expected {len(names)} tensors as out "
-                    f"({', '.join(names)}), but got {len(tensors)}"
+                    f"({', '.join(names)}), but got {got}"
                 )
             keywords |= dict(zip(names, tensors, strict=True))
         return self._packet.out(*arguments, **keywords)

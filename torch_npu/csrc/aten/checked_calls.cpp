@@ -82,15 +82,17 @@ struct Tensors {
 void checkOneByOne(const c10::OperatorHandle& op, const Tensors& tensors) {
   const auto& arguments = op.schema().arguments();
   const std::string_view name = shortName(op);
-  // The call's device is that of its first npu tensor.
+  // The call's device is that of its first npu tensor, or else of its first meta tensor.
   std::optional<at::Device> device;
   size_t first = 0;
-  tensors.each([&](size_t i, const Tensor& tensor) {
-    if (!device && tensor.defined() && tensor.device().is_privateuseone()) {
-      device = tensor.device();
-      first = i;
-    }
-  });
+  for (const at::DeviceType type : {at::kPrivateUse1, at::kMeta}) {
+    tensors.each([&](size_t i, const Tensor& tensor) {
+      if (!device && tensor.defined() && tensor.device().type() == type) {
+        device = tensor.device();
+        first = i;
+      }
+    });
+  }
   tensors.each([&](size_t i, const Tensor& tensor) {
     const c10::Argument& argument = arguments[i];
     if (!tensor.defined()) {
@@ -100,14 +102,16 @@ void checkOneByOne(const c10::OperatorHandle& op, const Tensors& tensors) {
       return;
     }
     const at::Device found = tensor.device();
-    const bool host = found.is_cpu() && (tensor.dim() == 0 || readOnHost(name, argument.name()));
     // Whoever gives an operator a kernel for another device may call it there.
     const bool foreign =
         !device && op.hasKernelForDispatchKey(c10::highestPriorityBackendTypeId(tensor.key_set()));
-    if (!device && !found.is_meta() && !host && !foreign) {
+    if (!device && !foreign) {
       C10_THROW_ERROR(NotImplementedError, c10::str(name, ": expected an npu tensor as argument '",
                                                     argument.name(), "', but got one on ", found));
     }
+    const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    const bool host =
+        found.is_cpu() && !written && (tensor.dim() == 0 || readOnHost(name, argument.name()));
     TORCH_CHECK(!device || found == *device || host, name,
                 ": Expected all tensors to be on the same device, but the argument '",
                 argument.name(), "' is on ", found, " and '", arguments[first].name(), "' on ",

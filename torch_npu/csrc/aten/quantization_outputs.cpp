@@ -115,6 +115,10 @@ void checkGroupedMatmul(at::TensorList x, at::TensorList weight,
   checkOneOf(kOp, "group_type", group_type.value_or(0), {-1, 0, 2});
   checkOneOf(kOp, "group_list_type", list_type.value_or(0), {0, 1, 2});
   checkOneOf(kOp, "act_type", activation.value_or(0), {0, 1, 2, 4, 5});
+  TORCH_CHECK(!given(groups) || (at::isIntegralType(groups->scalar_type(), /*includeBool=*/false) &&
+                                 groups->dim() >= 1),
+              kOp, ": expected group_list in a list or of integers with one dimension or two, but ",
+              "got a tensor of ", groups->scalar_type(), " with ", groups->dim());
   TORCH_CHECK(given(groups) || x.size() > 1 || weight.size() == 1, kOp, ": one x with ",
               weight.size(), " weights needs a group_list");
   TORCH_CHECK(

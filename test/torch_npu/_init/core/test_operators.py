@@ -23,6 +23,11 @@ def test_outputs_may_be_given_together() -> None:
     assert torch.equal(out.cpu(), named.cpu())
     with pytest.raises(TypeError, match="expected 2 tensors as out"):
         form(x, x, x, num_heads=2, input_layout="BNSD", out=[out])
+    for wrong in (3, "ab", {"a": out, "b": lse}):
+        with pytest.raises(TypeError, match=r"as out .*, but got (int|str|dict)"):
+            form(x, x, x, num_heads=2, input_layout="BNSD", out=wrong)
+    with pytest.raises(RuntimeError, match="argument 'attention_out'"):
+        form(x, x, x, num_heads=2, input_layout="BNSD", out=[1, 2])
 
 
 def test_dynamo_traces_the_form_with_outputs() -> None:
