@@ -307,6 +307,12 @@ def written_arguments(function: Function) -> list[str]:
     return list(function.out_arguments) if function.variant == "out" else []
 
 
+def drawn_for(function: Function) -> str:
+    """The tensor whose device's generator is drawn from where the caller gives none."""
+    tensors = (a.name for a in function.arguments if a.type == "Tensor")
+    return next(iter((*tensors, *function.out_arguments)))
+
+
 def stored_from(entry: AtenEntry) -> str:
     return aten.functions()[entry.op].identifier
 
@@ -364,6 +370,7 @@ def registration(
         "generator": next(
             (a.name for a in function.arguments if a.type == "Generator?"), "std::nullopt"
         ),
+        "drawn_for": drawn_for(function) if entry.random is not None else None,
         "written": written_arguments(function),
         "read": [
             a.name

@@ -122,7 +122,7 @@ def test_random_operators_pass_seed_and_offset_of_their_generator(tmp_path):
             """,
         )
     )
-    assert "drawRandom(generator, self.numel())" in text
+    assert "drawRandom(generatorFor(generator, self.device()), self.numel())" in text
     assert "random.seed, random.offset" in text
 
 

@@ -19,6 +19,7 @@
 #include "torch_npu/csrc/aten/custom_arguments.h"
 #include "torch_npu/csrc/aten/custom_outputs.h"
 #include "torch_npu/csrc/aten/derivation.h"
+#include "torch_npu/csrc/aten/device_generator.h"
 #include "torch_npu/csrc/aten/launch.h"
 #include "torch_npu/csrc/aten/random.h"
 
@@ -236,7 +237,8 @@ Dropout makeDropout(const Call& call, const OptionalTensor& given_bits, int64_t 
     return dropout;
   }
   if (seed == 0 && !onMeta(call.query)) {
-    const RandomState state = drawRandom(std::nullopt, dropout.count);
+    const RandomState state =
+        drawRandom(generatorFor(std::nullopt, call.query.device()), dropout.count);
     dropout.seed = state.seed;
     dropout.offset = state.offset;
   }
@@ -405,7 +407,9 @@ void forwardV3(const Call& call, torch::jit::Stack& results) {
   Tensor offset = shapes::sized({1}, call.query, at::kLong);
   if (!onMeta(call.query)) {
     const RandomState state =
-        call.keep_probability < 1 ? drawRandom(std::nullopt, weights(call)) : RandomState{};
+        call.keep_probability < 1
+            ? drawRandom(generatorFor(std::nullopt, call.query.device()), weights(call))
+            : RandomState{};
     seed.fill_(state.seed);
     offset.fill_(state.offset);
   }
