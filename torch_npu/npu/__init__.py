@@ -137,6 +137,7 @@ from torch_npu.npu.overflow import (
     get_npu_overflow_flag,
 )
 from torch_npu.npu.random import (
+    _get_generator,
     get_rng_state,
     get_rng_state_all,
     initial_seed,
@@ -182,6 +183,7 @@ __all__ = [
     "_DeviceGuard",
     "_exchange_device",
     "_get_device_index",
+    "_get_generator",
     "_is_in_bad_fork",
     "_lazy_call",
     "_lazy_init",

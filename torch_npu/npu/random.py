@@ -19,6 +19,12 @@ def _generator(index: int) -> torch.Generator:
     return generators[index]
 
 
+def _get_generator(device: torch.device) -> torch.Generator:
+    """The default generator of a device; PyTorch's compiler asks for it by this name."""
+    _lazy_init()
+    return _generator(_get_device_index(device, optional=True))
+
+
 def get_rng_state(device: int | str | torch.device = "npu") -> torch.Tensor:
     """The state of a device's generator, a CPU tensor of bytes. Initialises the backend."""
     _lazy_init()

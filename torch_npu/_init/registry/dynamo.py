@@ -79,3 +79,10 @@ def register_device_contexts() -> None:
 
     for context in (npu.device, npu._DeviceGuard):
         register_device_context_manager(context, NpuDeviceVariable)
+
+
+def register_random_states() -> None:
+    """Registers `npu` with the operators that draw a recomputed random number a second time."""
+    from torch._functorch._aot_autograd.utils import register_graphsafe_rng_device_type
+
+    register_graphsafe_rng_device_type("npu")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+import torch
+from torch.nn.functional import dropout
+from torch.utils.checkpoint import checkpoint
+
 
 def test_interface_is_registered_when_dynamo_is_imported(run_python) -> None:
     code = """
@@ -26,3 +31,30 @@ print(get_interface_for_device("npu").__name__)
 """
     result = run_python(code)
     assert result.stdout.endswith("NpuInterface\n"), result.stderr
+
+
+@pytest.mark.parametrize("device", ["npu:0", "npu:1"])
+def test_recomputed_random_numbers_are_those_of_the_first_time(device: str) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return checkpoint(lambda y: dropout(y.sin(), 0.5).cos(), x, use_reentrant=False)
+
+    compiled = torch.compile(program, backend="aot_eager", fullgraph=True)
+    results = []
+    for _ in range(3):
+        x = torch.ones(256, device=device, requires_grad=True)
+        result = compiled(x)
+        result.sum().backward()
+        # The cosine is 1 where a number was dropped, and then there is no gradient.
+        assert torch.equal(result == 1, x.grad == 0)
+        results.append(result.detach())
+    assert not torch.equal(results[0], results[1])
+    assert not torch.equal(results[1], results[2])
+    assert 0.3 < (results[0] == 1).float().mean().item() < 0.7
+
+
+def test_compiler_finds_the_generator_of_a_device() -> None:
+    generator = torch.npu._get_generator(torch.device("npu:1"))
+    assert generator is torch.npu.default_generators[1]
+    assert torch.npu._get_generator(torch.device("npu")).device == torch.device("npu:0")
+    with pytest.raises(RuntimeError, match="Invalid device id"):
+        torch.npu._get_generator(torch.device("npu:99"))
