@@ -72,13 +72,15 @@ def register_device_interface() -> None:
 
 def register_device_contexts() -> None:
     """Registers `torch.npu.device` with Dynamo's context managers."""
-    from torch._dynamo.variables.ctx_manager import register_device_context_manager
+    from torch._dynamo.variables import ctx_manager
 
     from torch_npu import npu
     from torch_npu._init.registry.dynamo_devices import NpuDeviceVariable
 
     for context in (npu.device, npu._DeviceGuard):
-        register_device_context_manager(context, NpuDeviceVariable)
+        # Where contrib.transfer_to_npu came first, Dynamo has met it as torch.cuda.device.
+        ctx_manager._device_context_manager_map.pop(context, None)
+        ctx_manager.register_device_context_manager(context, NpuDeviceVariable)
 
 
 def register_random_states() -> None:

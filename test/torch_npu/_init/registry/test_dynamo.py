@@ -58,3 +58,39 @@ def test_compiler_finds_the_generator_of_a_device() -> None:
     assert torch.npu._get_generator(torch.device("npu")).device == torch.device("npu:0")
     with pytest.raises(RuntimeError, match="Invalid device id"):
         torch.npu._get_generator(torch.device("npu:99"))
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from torch_npu.contrib import transfer_to_npu",
+        "import torch._dynamo; from torch_npu.contrib import transfer_to_npu",
+    ],
+    ids=["transfer first", "dynamo first"],
+)
+def test_a_cuda_program_moved_to_npu_is_one_graph(run_python, imports: str) -> None:
+    code = f"""
+import torch, torch_npu
+{imports}
+def program(x):
+    stream, event = torch.cuda.Stream(), torch.cuda.Event()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        y = x * 3
+    stream.record_event(event)
+    torch.cuda.current_stream().wait_event(event)
+    with torch.cuda.device(0), torch.cuda.amp.autocast():
+        y = (y @ y) * torch.cuda.is_available() + torch.cuda.current_device()
+    torch.cuda.synchronize()
+    return y
+x = torch.ones(4, 4, device="cuda")
+for backend in ("eager", "aot_eager"):
+    compiled = torch.compile(program, backend=backend, fullgraph=True)
+    assert torch.equal(compiled(x), program(x))
+from torch._dynamo import trace_rules
+trace_rules.clear_lru_cache()
+trace_rules.get_torch_obj_rule_map()
+print("one graph")
+"""
+    result = run_python(code)
+    assert result.stdout.endswith("one graph\n"), result.stderr
