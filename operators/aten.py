@@ -10,7 +10,7 @@ import torchgen
 from torchgen import local
 from torchgen.api.types import NativeSignature
 from torchgen.gen import get_grouped_native_functions, parse_native_yaml
-from torchgen.model import NativeFunction, NativeFunctionsGroup, SchemaKind, Variant
+from torchgen.model import DispatchKey, NativeFunction, NativeFunctionsGroup, SchemaKind, Variant
 
 INCLUDE = pathlib.Path(torchgen.__file__).parents[1] / "torch" / "include"
 
@@ -27,6 +27,7 @@ class Function:
 
     native: NativeFunction
     group: NativeFunctionsGroup | None
+    has_meta_kernel: bool = False  # in C++, beside those of structured operators
 
     @property
     def name(self) -> str:
@@ -132,16 +133,13 @@ def type_name(schema_type: str) -> str:
 def functions() -> dict[str, Function]:
     """Every ATen function of the installed torch by its full name."""
     folder = pathlib.Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
-    parsed = parse_native_yaml(
-        str(folder / "native_functions.yaml"), str(folder / "tags.yaml")
-    ).native_functions
+    parsed = parse_native_yaml(str(folder / "native_functions.yaml"), str(folder / "tags.yaml"))
+    meta = parsed.backend_indices[DispatchKey.Meta]
     result: dict[str, Function] = {}
-    for item in get_grouped_native_functions(parsed):
-        if isinstance(item, NativeFunctionsGroup):
-            for native in item.functions():
-                result[str(native.func.name)] = Function(native, item)
-        else:
-            result[str(item.func.name)] = Function(item, None)
+    for item in get_grouped_native_functions(parsed.native_functions):
+        group = item if isinstance(item, NativeFunctionsGroup) else None
+        for native in [item] if isinstance(item, NativeFunction) else item.functions():
+            result[str(native.func.name)] = Function(native, group, meta.has_kernel(native))
     return result
 
 

@@ -255,7 +255,8 @@ def written_names(row: Row, entry: AtenEntry, function: Function) -> list[str]:
 
 
 def inference(entry: AtenEntry, function: Function) -> str | None:
-    """The call that infers the outputs on meta tensors, where nothing else says how they are.
+    """The call that infers the outputs on copies of the arguments, where nothing else says how they
+    are.
 
     An out form listed itself may be prepared by its `before`; an in-place one needs nothing.
     """
@@ -268,7 +269,24 @@ def inference(entry: AtenEntry, function: Function) -> str | None:
         function.variant == "inplace" or (function.variant == "out" and entry.before)
     ):
         return None
+    if entry.random is not None:
+        raise TableError(f"{function.name} draws numbers: say in outputs how each result is made")
     return functional.call(copied_arguments(functional, "infer"))
+
+
+def inferred_from(function: Function) -> str:
+    """What an inferred result depends on: the operator, and its arguments."""
+    if not isinstance(function, aten.Function) or function.functional_form is None:
+        return ""
+    functional = function.functional_form
+    names = [a.name for a in functional.arguments if a.type != "Generator?"]
+    return ", ".join([f'"{functional.name}"', *names])
+
+
+def inferred_by(function: Function) -> str:
+    """By the CPU's kernel, unless PyTorch has a meta function of the operator in C++."""
+    functional = function.functional_form if isinstance(function, aten.Function) else None
+    return "byMeta" if functional is not None and functional.has_meta_kernel else "byKernel"
 
 
 def copied_arguments(function: aten.Function, copy: str) -> list[str]:
@@ -361,6 +379,8 @@ def registration(
         else [returned(entry, name, resized, len(outputs) == 1) for name in outputs],
         "makers": [(p.name, entry.outputs[p.name]) for p in row.outputs if p.name in entry.outputs],
         "inferred": inferred,
+        "inferred_from": inferred_from(function),
+        "inferred_by": inferred_by(function),
         "asking": None if stores else asking(entry, function, inferred),
         "meta_arguments": ", ".join(
             f"asReference({a.name})" if a.type in ("Scalar?", "Tensor?") else a.name

@@ -34,8 +34,8 @@ An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that nam
     not a result;
 ``outputs``
     for operators that are not structured: how each output is made, by a function of
-    ``torch_npu::shapes`` or any expression that gives a tensor. Left out, PyTorch's meta function
-    of the operator infers them, which takes some 50 microseconds where that is Python;
+    ``torch_npu::shapes`` or any expression that gives a tensor. Left out, the CPU's kernel
+    is asked with zeros, once for all calls with arguments of the same form;
 ``host_scalar``
     the aclnn function to call instead when the named argument is a Python number
     (``{other: Adds}``);

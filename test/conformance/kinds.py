@@ -1,4 +1,4 @@
-"""The five ways in which an operator is exercised.
+"""The six ways in which an operator is exercised.
 
 Each is a call that takes arguments, already on the device, and gives what is to be compared. A
 call returns NOT_APPLICABLE for a sample that says nothing about its kind.
@@ -13,10 +13,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_flatten, tree_map
 
+from .outcomes import strides_that_count
 from .samples import Arguments, seed_for
 
 NOT_APPLICABLE = object()
-KINDS = ("forward", "out", "inplace", "backward", "meta")
+KINDS = ("forward", "out", "inplace", "backward", "layout", "meta")
 
 Call = Callable[[Arguments, str], Any]
 
@@ -28,6 +29,7 @@ def call_for(entry: Any, kind: str) -> Call:
         "out": _out,
         "inplace": _inplace,
         "backward": _backward,
+        "layout": _layout,
         "meta": _meta,
     }[kind](entry)
 
@@ -117,6 +119,18 @@ def _backward(entry: Any) -> Call:
     return call
 
 
+def _layout(entry: Any) -> Call:
+    """Of arguments that lie in memory otherwise than their dimensions are ordered: results and,
+    where there are any, gradients."""
+    forward, backward = _forward(entry), _backward(entry)
+
+    def call(arguments: Arguments, device: str) -> Any:
+        results = backward(arguments, device)
+        return forward(arguments, device) if results is NOT_APPLICABLE else results
+
+    return call
+
+
 def _gradient_like(output: torch.Tensor, generator: torch.Generator, device: str) -> torch.Tensor:
     if type(output) is not torch.Tensor or output.layout != torch.strided or output.is_nested:
         return torch.ones_like(output)
@@ -128,20 +142,11 @@ def _gradient_like(output: torch.Tensor, generator: torch.Generator, device: str
 def describe(results: Any) -> list[Any]:
     """Shape, dtype, strides and device of every tensor among the results."""
     return [
-        (tuple(leaf.shape), leaf.dtype, leaf.layout, leaf.device.type, _strides(leaf))
+        (tuple(leaf.shape), leaf.dtype, leaf.layout, leaf.device.type, strides_that_count(leaf))
         if isinstance(leaf, torch.Tensor)
         else type(leaf).__name__
         for leaf in tree_flatten(results)[0]
     ]
-
-
-def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Of the dimensions that are walked: others' strides mean nothing."""
-    if tensor.layout != torch.strided or tensor.numel() == 0:
-        return ()
-    return tuple(
-        stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size != 1
-    )
 
 
 def _meta(entry: Any) -> Call:

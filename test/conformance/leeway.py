@@ -24,6 +24,7 @@ class Leeway:
     `positions`: results that may come as int32 instead of int64.
     `opaque`: results that only the backend's own functions can read.
     `unsaved`: results that may hold anything where the CPU's are empty.
+    `layout`: results may lie in memory otherwise.
     `rounding`: by entry, how many times the usual tolerance a result of low precision may be off,
     where the backend composes it of other operators.
     """
@@ -33,6 +34,7 @@ class Leeway:
     positions: Places = dataclasses.field(default_factory=dict)
     opaque: Places = dataclasses.field(default_factory=dict)
     unsaved: Places = dataclasses.field(default_factory=dict)
+    layout: bool = False
     rounding: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def ignores(self, entry: str, place: int, expected: Any) -> bool:
@@ -80,6 +82,7 @@ def official() -> Leeway:
         ),
         opaque={} if compatible else dict.fromkeys(pooling, (1,)),
         unsaved=dict.fromkeys(_STATISTICS, (1, 2)),
+        layout=True,
         rounding={
             "nn.functional.linear_cross_entropy.chunked_none": 2,
             "_batch_norm_with_update": 4,  # on the CPU, in contiguous copies

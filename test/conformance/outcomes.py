@@ -75,9 +75,29 @@ def disagreement(
             left, right = allowed.in_common_dtype(entry, place, left, right)
             tolerance = allowed.tolerance(entry, left.dtype)
         reason = _leaf_disagreement(left, right, device, values, tolerance)
+        if reason is None and not allowed.layout:
+            reason = _layout_disagreement(left, right, device)
         if reason is not None:
             return reason
     return None
+
+
+def strides_that_count(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Of the dimensions that are walked: others' strides mean nothing."""
+    if tensor.layout != torch.strided or tensor.is_nested or tensor.numel() == 0:
+        return ()
+    return tuple(
+        stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size != 1
+    )
+
+
+def _layout_disagreement(expected: Any, actual: Any, device: str) -> str | None:
+    if not isinstance(expected, torch.Tensor):
+        return None
+    left, right = strides_that_count(expected), strides_that_count(actual)
+    if left == right:
+        return None
+    return f"strides: of {tuple(expected.shape)} cpu gave {left}, {device} {right}"
 
 
 def _leaf_disagreement(

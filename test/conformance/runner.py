@@ -99,7 +99,7 @@ def _dtypes(supported: list[torch.dtype], kind: str, options: argparse.Namespace
         return supported or FEW_DTYPES[:1]
     if options.dtypes:
         return [dtype for dtype in supported if str(dtype).split(".")[-1] in options.dtypes]
-    if not options.samples:
+    if not options.samples and kind != "layout":  # which is the same in every dtype
         return supported
     return few if kind == "forward" else few[:1]
 

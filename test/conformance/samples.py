@@ -88,6 +88,60 @@ def conjugated(arguments: Arguments) -> Arguments:
     return arguments.map(conjugate)
 
 
+def _backwards(tensor: torch.Tensor) -> torch.Tensor:
+    order = tuple(reversed(range(tensor.dim())))
+    return tensor.permute(order).contiguous().permute(order)
+
+
+def _exchanged(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.dim() < 3:
+        return tensor
+    return tensor.transpose(0, 1).contiguous().transpose(0, 1)
+
+
+def _channels_last(tensor: torch.Tensor) -> torch.Tensor:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if tensor.dim() not in formats:
+        return tensor
+    return tensor.contiguous(memory_format=formats[tensor.dim()])
+
+
+# How tensors are laid out: their dimensions' order in memory turned round, the first two exchanged,
+# as sequences are when batches come first, and the channels last.
+LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "backwards": _backwards,
+    "exchanged": _exchanged,
+    "channels last": _channels_last,
+}
+
+
+def laid_out(arguments: Arguments, layout: str) -> Arguments | None:
+    """The arguments with every tensor in this layout; None if that changes none."""
+    changed = False
+
+    def lay_out(leaf: Any) -> Any:
+        nonlocal changed
+        if type(leaf) is not torch.Tensor or leaf.layout != torch.strided or leaf.is_nested:
+            return leaf
+        moved = LAYOUTS[layout](leaf.detach())
+        changed = changed or moved.stride() != leaf.stride()
+        return moved.requires_grad_(leaf.requires_grad)
+
+    moved = arguments.map(lay_out)
+    return moved if changed else None
+
+
+def in_layouts(
+    entry: Any, dtype: torch.dtype, requires_grad: bool, limit: int
+) -> Iterator[Arguments]:
+    """The first `limit` samples, or all if it is 0, in each layout that changes them."""
+    for sample in itertools.islice(_plain(entry, dtype, requires_grad), limit or None):
+        for layout in LAYOUTS:
+            arguments = laid_out(from_sample(entry, sample), layout)
+            if arguments is not None:
+                yield arguments
+
+
 def of_database(entry: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Any]:
     """What `sample_inputs` gives, without the search of the stack for a test that asks for them,
     which takes longer than most kernels."""

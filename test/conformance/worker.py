@@ -65,8 +65,13 @@ def run_unit(unit: Unit, left_out: frozenset[int], connection: Connection) -> Ta
 
 def _samples(entry: Any, unit: Unit) -> Iterator[samples.Arguments]:
     """Up to one that the database cannot make."""
-    requires_grad = unit.kind == "backward"
+    requires_grad = unit.kind == "backward" or (
+        unit.kind == "layout" and kinds.applies(entry, "backward", unit.dtype)
+    )
     try:
+        if unit.kind == "layout":
+            yield from samples.in_layouts(entry, unit.dtype, requires_grad, unit.limit)
+            return
         if unit.limit:
             yield from samples.few(
                 entry, unit.dtype, requires_grad, unit.limit, conjugates=not unit.official

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aclnn/core/python_kernels.h"
 #include "aclnn/core/signature.h"
 #include "aclnn/softcann_ext.h"
 #include "runtime/core/worker_thread.h"
@@ -233,29 +234,33 @@ bool catching(const char* name, std::string& message, Function function) noexcep
   return false;
 }
 
-// Kernels without a meta form say so with NotImplementedError, and pass.
-aclnnStatus checkByMeta(aclOpExecutor& executor) noexcept {
+aclnnStatus failShapes(const char* name) {
+  return fail(ACLNN_ERR_PARAM_INVALID,
+              std::string(name) + ": an output's shape is not the one that the inputs give");
+}
+
+// Kernels without a meta form say so with NotImplementedError, and pass, as do those whose meta
+// form is Python code: `told` is then false.
+aclnnStatus checkByMeta(aclOpExecutor& executor, bool& told) noexcept {
   const char* name = executor.op->task.name;
   Frame frame(Frame::Mode::kCheck);
   bool kept = true;
   std::string message;
   const bool ran = catching(name, message, [&] {
     KernelScope scope;
+    PythonKernelsRefused no_python;
     try {
       executor.run(executor, frame);
       kept = executor.shapes_kept(executor, frame);
+      told = true;
     } catch (const c10::NotImplementedError&) {
-      return;
+      told = false;
     }
   });
   if (!ran) {
     return fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
   }
-  if (!kept) {
-    return fail(ACLNN_ERR_PARAM_INVALID,
-                std::string(name) + ": an output's shape is not the one that the inputs give");
-  }
-  return ACLNN_SUCCESS;
+  return kept ? ACLNN_SUCCESS : failShapes(name);
 }
 
 // So that a trial takes milliseconds and megabytes at most. Of dtypes there is one for each
@@ -305,9 +310,16 @@ ProvenCalls& provenCalls() {
   return *calls;
 }
 
-// Runs the kernel on zeros. A call that it has not failed is remembered in `passed`.
-aclnnStatus checkByTrial(aclOpExecutor& executor, uint64_t signature,
-                         PassedChecks& passed) noexcept {
+// The backend waits for the call, so that its error is raised there.
+void doubt(aclOpExecutor& executor, uint64_t signature) {
+  executor.doubt = signature;
+  callInDoubt() = true;
+}
+
+// Runs the kernel on zeros. A call that it has not failed is remembered in `passed`. With `shapes`,
+// it also compares the written tensors' shapes.
+aclnnStatus checkByTrial(aclOpExecutor& executor, uint64_t signature, PassedChecks& passed,
+                         bool shapes = false) noexcept {
   if (provenCalls().contain(signature)) {
     passed.insert(signature);
     return ACLNN_SUCCESS;
@@ -316,10 +328,12 @@ aclnnStatus checkByTrial(aclOpExecutor& executor, uint64_t signature,
   frame.convertHalf(executor.convert_half);
   std::string message;
   bool refused = false;
+  bool kept = true;
   const bool implemented = catching(executor.op->task.name, message, [&] {
     KernelScope scope;
     try {
       executor.run(executor, frame);
+      kept = !shapes || executor.shapes_kept(executor, frame);
     } catch (const c10::NotImplementedError&) {
       throw;
     } catch (...) {
@@ -329,9 +343,9 @@ aclnnStatus checkByTrial(aclOpExecutor& executor, uint64_t signature,
   if (!implemented) {
     return fail(ACLNN_ERR_PARAM_INVALID, std::move(message));
   }
+  if (!kept) return failShapes(executor.op->task.name);
   if (refused) {
-    executor.doubt = signature;
-    callInDoubt() = true;
+    doubt(executor, signature);
   } else {
     passed.insert(signature);
   }
@@ -400,14 +414,19 @@ bool shapesChecked(const Signature& signature) noexcept {
 
 aclnnStatus checkShapes(aclOpExecutor& executor, const Signature& signature,
                         const CallSize& size) noexcept {
+  bool told = true;
   if (executor.op->check != Check::kTrial) {
-    const aclnnStatus status = checkByMeta(executor);
+    const aclnnStatus status = checkByMeta(executor, told);
     if (status != ACLNN_SUCCESS) return status;
   }
   if (mayTry(*executor.op) && size.elements() <= kMaxShapeTrialElements) {
-    return checkByTrial(executor, signature.value(), checkedShapes());
+    return checkByTrial(executor, signature.value(), checkedShapes(), !told);
   }
-  checkedShapes().insert(signature.value());
+  if (told || provenCalls().contain(signature.value())) {
+    checkedShapes().insert(signature.value());
+  } else {
+    doubt(executor, signature.value());
+  }
   return ACLNN_SUCCESS;
 }
 

@@ -191,7 +191,7 @@ Tensor safeSoftmax(const Tensor& self, int64_t dim, std::optional<at::ScalarType
   }
   const at::ScalarType type = dtype.value_or(self.scalar_type());
   TORCH_CHECK(at::isFloatingType(type), "expected a floating point dtype, but got ", type);
-  Tensor out = shapes::like(self, type);
+  Tensor out = shapes::sized(self.sizes(), self, type);
   launch(softcannSafeSoftmax, self, at::maybe_wrap_dim(dim, self.dim()), out);
   return out;
 }

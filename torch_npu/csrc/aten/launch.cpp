@@ -180,7 +180,8 @@ void enqueue(AclnnFunction& function, LaunchDevice device, uint64_t workspace_si
       acl::throwError(status, {function.name(), function.name(), __FILE__, __LINE__});
     }
   }
-  if (C10_UNLIKELY(in_doubt)) {
+  // A capture records the call; a wait would end it.
+  if (C10_UNLIKELY(in_doubt) && !stream.is_capturing()) {
     waitForError(function, handle);
   }
 }

@@ -1,6 +1,7 @@
 #include "torch_npu/csrc/aten/outputs.h"
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty_like.h>
@@ -18,6 +19,45 @@ at::Tensor like(const at::Tensor& tensor, std::optional<at::ScalarType> dtype) {
     return newOutput(tensor.sizes(), {}, dtype ? tensor.options().dtype(*dtype) : tensor.options());
   }
   return dtype ? at::empty_like(tensor, tensor.options().dtype(*dtype)) : at::empty_like(tensor);
+}
+
+at::Tensor formatted(const at::Tensor& tensor) {
+  return newOutput(tensor.sizes(), {},
+                   tensor.options().memory_format(tensor.suggest_memory_format()));
+}
+
+at::Tensor formattedIf(bool wanted, const at::Tensor& tensor) {
+  return wanted ? formatted(tensor) : at::Tensor();
+}
+
+at::Tensor contiguous(const at::Tensor& tensor) { return sized(tensor.sizes(), tensor); }
+
+at::Tensor contiguousIf(bool wanted, const at::Tensor& tensor) {
+  return wanted ? contiguous(tensor) : at::Tensor();
+}
+
+at::Tensor contiguousIf(bool wanted, const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() && tensor->defined() ? contiguousIf(wanted, *tensor) : at::Tensor();
+}
+
+at::Tensor elementwise(at::TensorList operands, at::ScalarType dtype) {
+  const at::Tensor* device_of = &operands.front();
+  bool contiguous = true;
+  for (const at::Tensor& operand : operands) {
+    if (!operand.device().is_cpu()) device_of = &operand;
+    contiguous = contiguous && operand.is_contiguous() && operand.sizes() == operands[0].sizes();
+  }
+  if (contiguous) {
+    return sized(device_of->sizes(), *device_of, dtype);
+  }
+  at::TensorIteratorConfig config;
+  config.set_check_mem_overlap(false).check_all_same_dtype(false);
+  config.declare_static_dtype_and_device(dtype, device_of->device());
+  config.add_owned_output(at::Tensor());
+  for (const at::Tensor& operand : operands) {
+    config.add_const_input(operand);
+  }
+  return config.build().output();
 }
 
 at::Tensor sized(at::IntArrayRef sizes, const at::Tensor& device_of,
@@ -61,9 +101,7 @@ at::Tensor reduced(const at::Tensor& tensor, at::OptionalIntArrayRef dims, bool 
 
 at::Tensor promoted(const at::Tensor& self, const at::Tensor& other,
                     std::optional<at::ScalarType> dtype) {
-  const at::Tensor& device_of = self.device().is_privateuseone() ? self : other;
-  return sized(at::infer_size_dimvector(self.sizes(), other.sizes()), device_of,
-               dtype.value_or(at::result_type(self, other)));
+  return elementwise({self, other}, dtype.value_or(at::result_type(self, other)));
 }
 
 at::Tensor promoted(const at::Tensor& self, const at::Scalar& other) {
@@ -78,15 +116,7 @@ at::Tensor quotient(const at::Tensor& self, const at::Scalar& other) {
 }
 
 at::Tensor selected(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
-  at::Tensor device_of = condition;
-  for (const at::Tensor& tensor : {self, other}) {
-    if (tensor.device().is_privateuseone()) {
-      device_of = tensor;
-    }
-  }
-  const auto sizes = at::infer_size_dimvector(
-      condition.sizes(), at::infer_size_dimvector(self.sizes(), other.sizes()));
-  return sized(sizes, device_of, at::result_type(self, other));
+  return elementwise({condition, self, other}, at::result_type(self, other));
 }
 
 at::ScalarType sumType(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
@@ -123,7 +153,9 @@ at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& 
 
 at::Tensor outer(const at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2) {
   const at::ScalarType vectors = at::result_type(vec1, vec2);
-  return sized({vec1.size(0), vec2.size(0)}, vec1, c10::promoteTypes(self.scalar_type(), vectors));
+  const at::DimVector sizes{vec1.size(0), vec2.size(0)};
+  return elementwise({self.expand(sizes), vec1.unsqueeze(1), vec2.unsqueeze(0)},
+                     c10::promoteTypes(self.scalar_type(), vectors));
 }
 
 at::Tensor maskedAtMost(const at::Tensor& self, const at::Tensor& mask) {
@@ -201,6 +233,25 @@ at::Tensor samples(const at::Tensor& distribution, int64_t count) {
   at::DimVector sizes(distribution.sizes().begin(), distribution.sizes().end());
   sizes.back() = count;
   return sized(sizes, distribution, at::kLong);
+}
+
+at::Tensor normal(const at::Tensor& mean, const at::Tensor& deviation) {
+  TORCH_CHECK(!deviation.is_complex(),
+              "normal expects standard deviation to be non-complex, but got ",
+              deviation.scalar_type());
+  return sized(at::infer_size_dimvector(mean.sizes(), deviation.sizes()), mean);
+}
+
+at::Tensor normal(const at::Tensor& mean, double deviation) {
+  TORCH_CHECK(deviation >= 0.0, "normal expects std >= 0.0, but found std ", deviation);
+  return contiguous(mean);
+}
+
+at::Tensor normal(double /*mean*/, const at::Tensor& deviation) {
+  TORCH_CHECK(!deviation.is_complex(),
+              "normal expects standard deviation to be non-complex, but got ",
+              deviation.scalar_type());
+  return contiguous(deviation);
 }
 
 }  // namespace torch_npu::shapes

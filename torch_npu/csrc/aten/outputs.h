@@ -12,6 +12,17 @@ namespace torch_npu::shapes {
 
 // A tensor of the same sizes and memory format, of its dtype or another.
 at::Tensor like(const at::Tensor& tensor, std::optional<at::ScalarType> dtype = std::nullopt);
+// A tensor of the same sizes and dtype, contiguous in the format that its strides suggest: channels
+// last, or else plainly.
+at::Tensor formatted(const at::Tensor& tensor);
+at::Tensor formattedIf(bool wanted, const at::Tensor& tensor);
+// A plainly contiguous one.
+at::Tensor contiguous(const at::Tensor& tensor);
+at::Tensor contiguousIf(bool wanted, const at::Tensor& tensor);
+at::Tensor contiguousIf(bool wanted, const std::optional<at::Tensor>& tensor);
+// What an elementwise kernel gives for these operands: their broadcast shape, laid out in memory as
+// they are. Any of them may be a CPU scalar; `dtype` is the result's.
+at::Tensor elementwise(at::TensorList operands, at::ScalarType dtype);
 // A contiguous tensor of these sizes on the tensor's device.
 at::Tensor sized(at::IntArrayRef sizes, const at::Tensor& device_of,
                  std::optional<at::ScalarType> dtype = std::nullopt);
@@ -57,9 +68,14 @@ at::Tensor likeIf(bool wanted, const std::optional<at::Tensor>& tensor);
 at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
                      at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                      at::IntArrayRef output_padding, int64_t groups);
+// The gradient of `of`, one of a convolution's input and weight: both decide about the format.
+at::Tensor convolvedFromIf(bool wanted, const at::Tensor& of, const at::Tensor& input,
+                           const at::Tensor& weight);
 // The last dimensions of `self` replaced by `output_size`.
 at::Tensor pooledTo(const at::Tensor& self, at::IntArrayRef output_size);
 
+// Padded with a constant: two numbers for each dimension, the last one's first.
+at::Tensor padded(const at::Tensor& self, at::IntArrayRef pad);
 at::Tensor indexSelected(const at::Tensor& self, int64_t dim, const at::Tensor& index);
 // The outer product's shape and the dtype that all three promote to.
 at::Tensor outer(const at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2);
@@ -80,6 +96,10 @@ at::Tensor reflectors(const at::Tensor& self);
 at::Tensor transposed(const at::Tensor& result);
 at::Tensor embedded(const at::Tensor& weight, const at::Tensor& indices);
 at::Tensor samples(const at::Tensor& distribution, int64_t count);
+// normal()'s, which refuses deviations that are no positive real numbers as far as it sees them.
+at::Tensor normal(const at::Tensor& mean, const at::Tensor& deviation);
+at::Tensor normal(const at::Tensor& mean, double deviation);
+at::Tensor normal(double mean, const at::Tensor& deviation);
 
 // Results of foreach operators, tensor by tensor: promoted with a number, a number each or a tensor
 // each; the same for a true division; floating point; real for complex.

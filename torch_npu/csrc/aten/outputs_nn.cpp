@@ -13,6 +13,12 @@ at::ScalarType statisticsType(const at::Tensor& input) {
   return at::toAccumulateType(input.scalar_type(), /*is_cuda=*/true);
 }
 
+// Channels last if either of them is. The strides of vectors along one dimension say nothing.
+at::MemoryFormat convolutionFormat(const at::Tensor& input, const at::Tensor& weight) {
+  const at::MemoryFormat format = input.suggest_memory_format();
+  return format != at::MemoryFormat::Contiguous ? format : weight.suggest_memory_format();
+}
+
 }  // namespace
 
 at::Tensor likeIf(bool wanted, const std::optional<at::Tensor>& tensor) {
@@ -62,8 +68,37 @@ at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight, at::IntA
           ? at::native::conv_input_size(input.sizes(), weight.sizes(), padding, output_padding,
                                         stride, dilation, groups)
           : at::native::conv_output_size(input.sizes(), weight.sizes(), padding, stride, dilation);
-  const at::MemoryFormat format = input.suggest_memory_format();
-  return newOutput(sizes, {}, input.options().memory_format(format));
+  return newOutput(sizes, {}, input.options().memory_format(convolutionFormat(input, weight)));
+}
+
+at::Tensor convolvedFromIf(bool wanted, const at::Tensor& of, const at::Tensor& input,
+                           const at::Tensor& weight) {
+  if (!wanted) {
+    return {};
+  }
+  return newOutput(of.sizes(), {}, of.options().memory_format(convolutionFormat(input, weight)));
+}
+
+at::Tensor padded(const at::Tensor& self, at::IntArrayRef pad) {
+  const int64_t dims = self.dim();
+  const auto pairs = static_cast<int64_t>(pad.size()) / 2;
+  TORCH_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
+  TORCH_CHECK(pairs <= dims,
+              "Length of pad should be no more than twice the number of dimensions of the input. "
+              "Pad length is ",
+              pad.size(), " while the input has ", dims, " dimensions.");
+  at::DimVector sizes(self.sizes().begin(), self.sizes().end());
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    const auto dim = static_cast<size_t>(dims - 1 - pair);
+    const int64_t before = pad[static_cast<size_t>(2 * pair)];
+    const int64_t after = pad[static_cast<size_t>(2 * pair) + 1];
+    sizes[dim] += before + after;
+    TORCH_CHECK(sizes[dim] >= 0, "The input size ", self.size(static_cast<int64_t>(dim)),
+                ", plus negative padding ", before, " and ", after,
+                " resulted in a negative output size, which is invalid. Check dimension ", dim,
+                " of your input.");
+  }
+  return newOutput(sizes, {}, self.options().memory_format(self.suggest_memory_format()));
 }
 
 at::Tensor pooledTo(const at::Tensor& self, at::IntArrayRef output_size) {
