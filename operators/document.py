@@ -68,7 +68,8 @@ def _joined(texts: list[str]) -> list[str]:
     names: dict[str, list[str]] = {}
     for text in texts:
         name, colon, limit = text.partition(": ")
-        names.setdefault(limit if colon else text, []).append(name)
+        parameter = bool(colon) and name.isidentifier()  # or a rule with its condition
+        names.setdefault(limit if parameter else text, []).append(name if parameter else text)
     return [
         f"{' '.join(members)}: {limit}" if members != [limit] else limit
         for limit, members in names.items()

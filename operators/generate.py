@@ -340,6 +340,14 @@ def returned(entry: AtenEntry, name: str, resized: set[str], alone: bool) -> str
     return f"{entry.results[name]}({result})" if name in entry.results else result
 
 
+def other_row(name: str, where: str, by_function: dict[str, Row]) -> Row:
+    """The row of the function that is called instead in some cases."""
+    row = by_function.get("aclnn" + name)
+    if row is None:
+        raise TableError(f"{where}: host_scalar or nz names {name}, which has no row")
+    return row
+
+
 def registration(
     row: Row, entry: AtenEntry, function: Function, by_function: dict[str, Row]
 ) -> dict[str, object]:
@@ -352,20 +360,20 @@ def registration(
     stores = resized and function.variant == "out"
     if stores and len(outputs) > 1:
         raise TableError(f"{where}: several outputs of unknown size have no out form")
-    calls = []
-    for argument, other_name in entry.host_scalar.items():
-        other = by_function.get("aclnn" + other_name)
-        if other is None:
-            raise TableError(f"{where}: host_scalar names {other_name}, which has no row")
-        calls.append(
-            {
-                "argument": argument,
-                "function": other.function,
-                "arguments": launch_arguments(
-                    row, bound, outputs, {argument: f"hostScalar({argument})"}
-                ),
-            }
-        )
+    calls = [
+        {
+            "condition": f"{condition}({argument})",
+            "function": other_row(other, where, by_function).function,
+            "arguments": launch_arguments(row, bound, outputs, replace),
+        }
+        for condition, argument, other, replace in [
+            *(
+                ("isHostScalar", name, other, {name: f"hostScalar({name})"})
+                for name, other in entry.host_scalar.items()
+            ),
+            *(("isNz", name, other, None) for name, other in entry.nz.items()),
+        ]
+    ]
     return {
         "function": function,
         "name": function.name,
@@ -519,6 +527,7 @@ def generate(output: pathlib.Path, table: pathlib.Path) -> None:
             banner=banner,
             entries=flat,
             functions=sorted(used),
+            formats=any(entry.nz for row in members for entry in row.aten),
             namespaces=sorted({entry["custom"]["namespace"] for entry in flat if entry["custom"]}),  # type: ignore[index]
             includes=sorted(
                 {

@@ -10,23 +10,27 @@
 ``source`` is the repository below github.com/hicann and the path of the operator's document there;
 every limit is a statement of that document about the Atlas A2 (Ascend 910B). The other keys are
 names of parameters. Their limit is, for a tensor (or each of a list), its dtypes, of `DTYPES` and
-`GROUPS`, and after a semicolon its ranks; for a scalar or a dtype, dtypes; for a string, the words
-it may be; for numbers, a range such as ``1..255``, ``0..`` or ``0<..``. A least rank stands there
-if the document says that less is an error.
+`GROUPS`, after a semicolon its ranks and after another its `FORMATS`; for a scalar or a dtype,
+dtypes; for a string, the words it may be; for numbers, a range such as ``1..255``, ``0..`` or
+``0<..``. A least rank stands there if the document says that less is an error.
 
 ``rules`` are methods of ``softcann::aclnn::Limits`` over parameters, numbers and ranges, separated
-by semicolons. A call that breaks one gets the code in front of it, 161002 where there is none.
+by semicolons. A call that breaks one gets the code in front of it, 161002 where there is none. A
+rule for some calls only stands behind its condition: ``when mode is 2 3: given(mask)``. A condition
+names dtypes, formats, numbers or words, of which the parameter has one, ``given`` or ``absent``;
+``is not`` is the opposite, and several are joined by ``and``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 # The documents' repositories at the commits that the limits were read at.
 REPOSITORIES = {
+    "ops-cv": "https://github.com/hicann/ops-cv/blob/6ae87653464d2afb064c829e529abba2e278b0c4",
     "ops-math": "https://github.com/hicann/ops-math/blob/c41933244c31e44fd496e3bb3212164f8c48c214",
     "ops-nn": "https://github.com/hicann/ops-nn/blob/e5c3fa9327ea95ba26d06227e746923580d10921",
     "ops-transformer": (
@@ -53,6 +57,16 @@ DTYPES = {
     "complex128": "at::kComplexDouble",
 }
 
+# How a tensor is stored: NZ is FRACTAL_NZ.
+FORMATS = {
+    "ND": "ACL_FORMAT_ND",
+    "NCHW": "ACL_FORMAT_NCHW",
+    "NHWC": "ACL_FORMAT_NHWC",
+    "NCDHW": "ACL_FORMAT_NCDHW",
+    "NCL": "ACL_FORMAT_NCL",
+    "NZ": "ACL_FORMAT_FRACTAL_NZ",
+}
+
 GROUPS = {
     "half": "float16 bfloat16",
     "float": "float16 bfloat16 float32",
@@ -66,8 +80,9 @@ GROUPS = {
     ),
 }
 
-# The arguments of each rule: an operand, all remaining operands, a number (with ? it may be missing
-# and is infinity then), a range, or ranks.
+# The arguments of each rule: an operand (with ? one that the function may not have), all remaining
+# operands, a number (with ? it may be missing and is infinity then), all remaining numbers, ranks
+# or dtypes, or a range.
 RULES: dict[str, tuple[str, ...]] = {
     "sameDtype": ("operands",),
     "likeOrFloat32": ("operand", "operand"),
@@ -81,7 +96,14 @@ RULES: dict[str, tuple[str, ...]] = {
     "axes": ("operand", "operand"),
     "sameSize": ("operand", "number", "operand", "number"),
     "size": ("operand", "number", "range"),
+    "sizeIsNot": ("operand", "number", "number"),
+    "sizeIs": ("operand", "number", "operand"),
     "sizeMultiple": ("operand", "number", "number"),
+    "dtypes": ("operand", "dtypes"),
+    "given": ("operands",),
+    "absent": ("operands",),
+    "notEmpty": ("operands",),
+    "among": ("operand", "numbers"),
     "length": ("operand", "range"),
     "range": ("operand", "range"),
     "rank": ("operand", "ranks"),
@@ -93,7 +115,14 @@ RULES: dict[str, tuple[str, ...]] = {
     "repeatedDims": ("operand",),
     "convolution": ("operand",) * 7,
     "convolutionBackward": ("operand",) * 6,
-    "attention": ("operand",) * 7,
+    "attention": (*("operand",) * 7, "number"),
+    "packedAttention": (*("operand",) * 4, "number"),
+    "inferAttention": (*("operand",) * 6, "operand?"),
+    "alignedHeads": (*("operand",) * 3, "operands"),
+    "unalignedBatch": ("operand",) * 3,
+    "rowLength": ("operand",) * 2,
+    "packedHeads": ("operand",) * 5,
+    "pagedAttention": ("operand",) * 6,
 }
 
 INVALID = 161002
@@ -112,6 +141,7 @@ class Check:
     arguments: tuple[str, ...]  # C++
     operands: tuple[str, ...]  # parameters that occur in it
     text: str  # as the row says it
+    condition: str = ""  # C++
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +160,10 @@ class Limits:
         return {name for check in self.checks for name in check.operands}
 
 
-_RULE = re.compile(r"^(?:(\d{6}) )?(\w+)\((.*)\)$")
+_RULE = re.compile(r"^(?:(\d{6}) )?(?:when ([^:]+): )?(\w+)\((.*)\)$")
+_CONDITION = re.compile(r"^(\w+) is (not )?(.+)$")
 _NUMBER = re.compile(r"^-?\d+(\.\d+)?$")
+_MISSING = 'Operand("", static_cast<const aclTensor*>(nullptr))'
 _INFINITY = "std::numeric_limits<double>::infinity()"
 
 
@@ -177,22 +209,53 @@ def _dtypes(text: str) -> str:
     return "{" + ", ".join(DTYPES[name] for name in names) + "}"
 
 
+def _formats(text: str) -> str:
+    for word in text.split():
+        if word not in FORMATS:
+            raise LimitError(f"{word!r} is no format; there are {', '.join(FORMATS)}")
+    return "{" + ", ".join(FORMATS[word] for word in text.split()) + "}"
+
+
+def _condition(text: str, parameters: Mapping[str, str]) -> tuple[str, str]:
+    """A parameter's name and the C++ for ``x is given``, ``x is a b`` or ``x is not a b``."""
+    match = _CONDITION.match(text.strip())
+    if match is None or match[1] not in parameters:
+        raise LimitError(f"{text!r} is not 'parameter is …'")
+    name, words = match[1], match[3].split()
+    base = parameters[name].rstrip("!?~[]")
+    if words in (["given"], ["absent"]):
+        call = f"{'!' if words == ['absent'] else ''}Limits::isGiven({name})"
+    elif base == "str":
+        call = f"Limits::isText({name}, {{" + ", ".join(f'"{word}"' for word in words) + "})"
+    elif base in ("Tensor", "dtype") and words[0] in FORMATS:
+        call = f"Limits::hasFormat({name}, {_formats(match[3])})"
+    elif base in ("Tensor", "dtype"):
+        call = f"Limits::hasDtype({name}, {_dtypes(match[3])})"
+    else:
+        values = {"true": "1", "false": "0"}
+        numbers = ", ".join(_number(values.get(word, word)) for word in words)
+        call = f"Limits::isNumber({name}, {{{numbers}}})"
+    return name, f"!{call}" if match[2] else call
+
+
 def _split_arguments(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text.strip() else []
 
 
-def parse_rule(text: str, parameters: Iterable[str]) -> Check:
+def parse_rule(text: str, parameters: Mapping[str, str]) -> Check:
+    """``parameters`` are the row's parameters and their kinds."""
     match = _RULE.match(text)
     if match is None:
         raise LimitError(f"{text!r} is not 'rule(arguments)'")
-    code, method, rest = match[1], match[2], _split_arguments(match[3])
+    code, method, rest = match[1], match[3], _split_arguments(match[4])
     if method not in RULES:
         raise LimitError(f"there is no rule {method!r}; there are {', '.join(RULES)}")
-    known = set(parameters)
-    used: list[str] = []
+    parts = match[2].split(" and ") if match[2] else []
+    conditions = [_condition(part, parameters) for part in parts]
+    used: list[str] = [name for name, _ in conditions]
 
     def operand(name: str) -> str:
-        if name not in known:
+        if name not in parameters:
             raise LimitError(f"{text!r} names {name!r}, which is no parameter")
         used.append(name)
         return name
@@ -202,13 +265,22 @@ def parse_rule(text: str, parameters: Iterable[str]) -> Check:
         if not rest and kind == "number?":
             arguments.append(_INFINITY)
             continue
+        if not rest and kind == "operand?":
+            arguments.append(_MISSING)
+            continue
         if not rest:
             raise LimitError(f"{text!r}: {method} takes {', '.join(RULES[method])}")
         if kind == "operands":
             arguments.append("{" + ", ".join(f"&{operand(name)}" for name in rest) + "}")
             rest = []
-        elif kind == "operand":
+        elif kind in ("operand", "operand?"):
             arguments.append(operand(rest.pop(0)))
+        elif kind == "dtypes":
+            arguments.append(_dtypes(" ".join(rest)))
+            rest = []
+        elif kind == "numbers":
+            arguments.append("{" + ", ".join(map(_number, rest)) + "}")
+            rest = []
         elif kind == "ranks":
             arguments += _ranks(",".join(rest))
             rest = []
@@ -217,7 +289,8 @@ def parse_rule(text: str, parameters: Iterable[str]) -> Check:
             arguments += _range(value) if kind == "range" else [_number(value)]
     if rest:
         raise LimitError(f"{text!r}: {method} takes {', '.join(RULES[method])}")
-    return Check(int(code or INVALID), method, tuple(arguments), tuple(used), text)
+    condition = " && ".join(expression for _, expression in conditions)
+    return Check(int(code or INVALID), method, tuple(arguments), tuple(used), text, condition)
 
 
 def parse_operand(name: str, kind: str, text: str) -> list[Check]:
@@ -228,9 +301,12 @@ def parse_operand(name: str, kind: str, text: str) -> list[Check]:
 
     base = kind.rstrip("!?~[]")
     if base == "Tensor":
-        dtypes, _, ranks = (part.strip() for part in text.partition(";"))
+        dtypes, ranks, formats, *more = (part.strip() for part in (text + ";;").split(";"))
+        if any(more):
+            raise LimitError(f"{text!r} is not 'dtypes; ranks; formats'")
         checks = [check("dtypes", _dtypes(dtypes))]
-        return checks + ([check("rank", *_ranks(ranks))] if ranks else [])
+        checks += [check("rank", *_ranks(ranks))] if ranks else []
+        return checks + ([check("formats", _formats(formats))] if formats else [])
     if base in ("Scalar", "dtype"):
         return [check("dtypes", _dtypes(text))]
     if base == "str":
@@ -268,5 +344,6 @@ def statements(limits: Limits) -> list[str]:
         if check.code != code:
             lines.append(f"limits.code({check.code});")
             code = check.code
-        lines.append(f"limits.{check.method}({', '.join(check.arguments)});")
+        call = f"limits.{check.method}({', '.join(check.arguments)});"
+        lines.append(f"if ({check.condition}) {call}" if check.condition else call)
     return lines

@@ -39,6 +39,9 @@ An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that nam
 ``host_scalar``
     the aclnn function to call instead when the named argument is a Python number
     (``{other: Adds}``);
+``nz``
+    the aclnn function with the same parameters to call instead when the named argument is stored
+    in FRACTAL_NZ (``{mat2: MatmulWeightNz}``);
 ``random``
     how many random numbers the kernel draws: the generator's seed and offset are then passed as
     the parameters ``seed`` and ``offset``;
@@ -55,7 +58,7 @@ An ``aten`` entry is an ATen function's name, or a mapping with ``op`` (that nam
 
 An ``npu`` entry is an operator that PyTorch does not have, given by its whole schema
 (``npu_swiglu(Tensor self, int dim=-1) -> Tensor``; ``atb::...`` for another namespace than
-``npu``). It takes ``args``, ``outputs``, ``random`` and ``before`` as above, and
+``npu``). It takes ``args``, ``outputs``, ``nz``, ``random`` and ``before`` as above, and
 
 ``backward``
     its derivative, as ``operators/derivatives.py`` describes;
@@ -177,6 +180,7 @@ class AtenEntry:
     refuse: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     meta: bool = True
+    nz: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,9 +215,9 @@ _PARAMETER = re.compile(r"^(const )?(\S+) (\w+)$")
 PREFIXES = ("aclnn", "acl", "softcann")
 _ROW_KEYS = {*PREFIXES, "aten", "npu", "kernel", "check", "half", "include", "limits"}
 _ENTRY_KEYS = {"op", "args", "outputs", "results", "host_scalar", "variants", "random"}
-_ENTRY_KEYS |= {"before", "before_out"}
+_ENTRY_KEYS |= {"before", "before_out", "nz"}
 _CUSTOM_KEYS = {"op", "args", "outputs", "random", "before", "backward", "returns", "meta"}
-_CUSTOM_KEYS |= {"refuse", "ignore"}
+_CUSTOM_KEYS |= {"refuse", "ignore", "nz"}
 CHECKS = ("kernel", "trial", "pointers", "untried")
 HALVES = ("native", "alone", "float16", "mixed", "own")
 _VARIANTS = ("functional", "inplace", "out")
@@ -278,6 +282,7 @@ def _parse_entry(
         refuse=tuple(entry.get("refuse", ())),
         ignore=tuple(entry.get("ignore", ())),
         meta=bool(entry.get("meta", True)),
+        nz=dict(entry.get("nz", {})),
     )
 
 

@@ -1,9 +1,9 @@
 """Calls of aclnn functions' first phase from Python, with arguments written as text.
 
-An argument is ``float32[2,3]`` (a tensor; ``float32[]`` has no dimensions), ``(a|b)`` (a list of
-tensors), ``{1,2}`` (an array), a number or ``true`` (a value or a scalar, as the function's
-signature says), a dtype, a word (a string), or ``null``. Tensors have no memory: phase one looks at
-descriptors only.
+An argument is ``float32[2,3]`` (a tensor; ``float32[]`` has no dimensions, and ``float32[2,3]NZ``
+is stored in FRACTAL_NZ), ``(a|b)`` (a list of tensors), ``{1,2}`` (an array), a number or ``true``
+(a value or a scalar, as the function's signature says), a dtype, a word (a string), or ``null``.
+Tensors have no memory: phase one looks at descriptors only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACL_DTYPES = {
     "bfloat16": 27,
     "complex32": 33,
 }
-ACL_FORMAT_ND = 2
+ACL_FORMATS = {"ND": 2, "NZ": 29}
 
 VALUES = {
     "int": ctypes.c_int64,
@@ -76,7 +76,8 @@ def _pointer(create: str, *arguments: object) -> ctypes.c_void_p:
 
 
 def _tensor(text: str) -> ctypes.c_void_p:
-    dtype, _, sizes = text.removesuffix("]").partition("[")
+    dtype, _, sizes = text.partition("[")
+    sizes, _, storage = sizes.partition("]")
     dims = [int(size) for size in sizes.split(",") if size]
     array = (ctypes.c_int64 * len(dims))(*dims)
     count = ctypes.c_uint64(len(dims))
@@ -87,7 +88,7 @@ def _tensor(text: str) -> ctypes.c_void_p:
         ACL_DTYPES[dtype],
         None,
         ctypes.c_int64(0),
-        ACL_FORMAT_ND,
+        ACL_FORMATS[storage or "ND"],
         array,
         count,
         None,

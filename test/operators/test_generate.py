@@ -97,6 +97,34 @@ def test_a_python_number_takes_the_scalar_function(tmp_path):
     assert "launchChecked(aclnnMuls, self, hostScalar(other), op.output(0))" in text
 
 
+def test_a_matrix_in_fractal_nz_takes_the_function_for_it(tmp_path):
+    text = backend(
+        make(
+            tmp_path,
+            """
+            - aclnn: Mm(Tensor self, Tensor mat2, Tensor! out)
+              aten: [{op: mm, nz: {mat2: MatmulWeightNz}}]
+            - aclnn: MatmulWeightNz(Tensor self, Tensor mat2, Tensor! out)
+              kernel: at::mm_out(out, self, mat2)
+            """,
+        )
+    )
+    assert "if (isNz(mat2)) {\n    launchChecked(aclnnMatmulWeightNz, self, mat2," in text
+    assert '#include "torch_npu/csrc/aten/formats.h"' in text
+
+
+@pytest.mark.parametrize("key", ["host_scalar", "nz"])
+def test_a_function_that_is_called_instead_needs_a_row(tmp_path, key):
+    with pytest.raises(schema.TableError, match="names Absent, which has no row"):
+        make(
+            tmp_path,
+            f"""
+            - aclnn: Mul(Tensor self, Tensor other, Tensor! out)
+              aten: [{{op: mul.Tensor, {key}: {{other: Absent}}}}]
+            """,
+        )
+
+
 def test_an_in_place_function_whose_first_parameter_is_written_gets_self_there(tmp_path):
     text = backend(
         make(

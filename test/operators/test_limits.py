@@ -61,6 +61,46 @@ def test_rules_come_last_and_have_a_code():
     assert read.operands == {"self", "out"}
 
 
+@pytest.mark.parametrize(
+    ("condition", "expression"),
+    [
+        ("self is half", "Limits::hasDtype(self, {at::kHalf, at::kBFloat16})"),
+        ("self is not NZ", "!Limits::hasFormat(self, {ACL_FORMAT_FRACTAL_NZ})"),
+        ("n is 2 3", "Limits::isNumber(n, {2, 3})"),
+        ("mode is mean sum", 'Limits::isText(mode, {"mean", "sum"})'),
+        ("out is given", "Limits::isGiven(out)"),
+        ("out is absent and n is 0", "!Limits::isGiven(out) && Limits::isNumber(n, {0})"),
+    ],
+)
+def test_a_rule_may_have_a_condition(condition, expression):
+    read = parse(self="float", rules=f"when {condition}: sameDtype(self, out)")
+    assert limits.statements(read)[1] == f"if ({expression}) limits.sameDtype({{&self, &out}});"
+    assert read.operands == {"self", "out"} | {"n", "mode"} & set(condition.split())
+
+
+def test_a_tensor_may_have_formats_behind_its_ranks():
+    calls = limits.statements(parse(self="half; 2; ND NZ", out="half; ; NZ"))
+    assert calls[2:] == [
+        "limits.formats(self, {ACL_FORMAT_ND, ACL_FORMAT_FRACTAL_NZ});",
+        "limits.dtypes(out, {at::kHalf, at::kBFloat16});",
+        "limits.formats(out, {ACL_FORMAT_FRACTAL_NZ});",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "call"),
+    [
+        ("dtypes(out, half int8)", "dtypes(out, {at::kHalf, at::kBFloat16, at::kChar})"),
+        ("among(n, 0, 64)", "among(n, {0, 64})"),
+        ("sizeIsNot(self, -1, 1)", "sizeIsNot(self, -1, 1)"),
+        ("sizeIs(self, 0, n)", "sizeIs(self, 0, n)"),
+        ("absent(out)", "absent({&out})"),
+    ],
+)
+def test_arguments_of_rules(rule, call):
+    assert limits.statements(parse(self="float", rules=rule))[1] == f"limits.{call};"
+
+
 def test_a_link_leads_to_the_document_at_the_commit_that_was_read():
     assert parse(self="any").document == (
         "https://github.com/hicann/ops-math/blob/c41933244c31e44fd496e3bb3212164f8c48c214"
@@ -74,6 +114,10 @@ def test_a_link_leads_to_the_document_at_the_commit_that_was_read():
         ({"self": "flot"}, "'flot' is no dtype"),
         ({"self": "; 0..8"}, "no dtype is named"),
         ({"self": "float; few"}, "'few' are no ranks"),
+        ({"self": "float; 2; NX"}, "'NX' is no format"),
+        ({"self": "float; 2; ND; 3"}, "is not 'dtypes; ranks; formats'"),
+        ({"rules": "when other is 1: sameDtype(self, out)"}, "is not 'parameter is"),
+        ({"rules": "when n is half: sameDtype(self, out)"}, "'half' is not a number"),
         ({"other": "float"}, "'other' is no parameter"),
         ({"n": "small"}, "'small' is not a number"),
         ({"n": "1<..2"}, "'1<' is not a number"),

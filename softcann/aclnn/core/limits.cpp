@@ -113,6 +113,37 @@ std::string dimText(const Operand& x, double dim) {
   return "size " + numberText(dim) + " of " + x.name;
 }
 
+const char* nameOf(aclFormat format) {
+  switch (format) {
+    case ACL_FORMAT_ND:
+      return "ND";
+    case ACL_FORMAT_NCHW:
+      return "NCHW";
+    case ACL_FORMAT_NHWC:
+      return "NHWC";
+    case ACL_FORMAT_NCDHW:
+      return "NCDHW";
+    case ACL_FORMAT_NCL:
+      return "NCL";
+    case ACL_FORMAT_FRACTAL_NZ:
+      return "FRACTAL_NZ";
+    default:
+      return nullptr;
+  }
+}
+
+std::string formatText(aclFormat format) {
+  const char* name = nameOf(format);
+  return name != nullptr ? name : "format " + std::to_string(static_cast<int>(format));
+}
+
+template <class Values, class Allowed>
+bool allAmong(const Values& values, const Allowed& allowed) {
+  return std::all_of(values.begin(), values.end(), [&](const auto& value) {
+    return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+  });
+}
+
 std::string joined(std::initializer_list<const Operand*> all) {
   std::string text;
   for (const Operand* x : all) text += (text.empty() ? "" : ", ") + std::string(x->name);
@@ -132,6 +163,25 @@ std::string DtypeSet::text() const {
 
 void Limits::refuse(const std::string& what) {
   status_ = fail(code_, std::string(function_) + ": " + what + " (strict mode)");
+}
+
+bool Limits::hasDtype(const Operand& x, DtypeSet dtypes) {
+  return !x.dtypes.empty() &&
+         std::all_of(x.dtypes.begin(), x.dtypes.end(),
+                     [&](at::ScalarType dtype) { return dtypes.contains(dtype); });
+}
+
+bool Limits::hasFormat(const Operand& x, std::initializer_list<aclFormat> formats) {
+  return !x.formats.empty() && allAmong(x.formats, formats);
+}
+
+bool Limits::isNumber(const Operand& x, std::initializer_list<double> numbers) {
+  return !x.numbers.empty() && allAmong(x.numbers, numbers);
+}
+
+bool Limits::isText(const Operand& x, std::initializer_list<const char*> texts) {
+  return x.given &&
+         std::any_of(texts.begin(), texts.end(), [&](const char* text) { return x.text == text; });
 }
 
 void Limits::dtypes(const Operand& x, DtypeSet allowed) {
@@ -159,6 +209,16 @@ void Limits::rank(const Operand& x, uint32_t allowed, const char* text) {
   }
 }
 
+void Limits::formats(const Operand& x, std::initializer_list<aclFormat> allowed) {
+  for (const aclFormat format : x.formats) {
+    if (failed()) return;
+    if (std::find(allowed.begin(), allowed.end(), format) != allowed.end()) continue;
+    std::string list;
+    for (const aclFormat one : allowed) list += (list.empty() ? "" : ", ") + formatText(one);
+    refuse(std::string(x.name) + " is in " + formatText(format) + "; allowed are " + list);
+  }
+}
+
 void Limits::elementsFrom(const Operand& x, size_t first, double least, double most) {
   for (size_t i = first; i < x.numbers.size(); ++i) {
     if (failed()) return;
@@ -171,6 +231,16 @@ void Limits::elementsFrom(const Operand& x, size_t first, double least, double m
 }
 
 void Limits::range(const Operand& x, double least, double most) { elementsFrom(x, 0, least, most); }
+
+void Limits::among(const Operand& x, std::initializer_list<double> allowed) {
+  for (const double number : x.numbers) {
+    if (failed()) return;
+    if (std::find(allowed.begin(), allowed.end(), number) != allowed.end()) continue;
+    std::string list;
+    for (const double one : allowed) list += (list.empty() ? "" : ", ") + numberText(one);
+    refuse(std::string(x.name) + " is " + numberText(number) + "; allowed are " + list);
+  }
+}
 
 void Limits::oneOf(const Operand& x, std::initializer_list<const char*> allowed) {
   if (failed() || !x.given) return;
@@ -188,6 +258,32 @@ void Limits::length(const Operand& x, double least, double most) {
   if (length < least || length > most) {
     refuse(std::string(x.name) + " has " + numberText(length) + " elements; allowed is " +
            rangeText(least, most));
+  }
+}
+
+void Limits::given(Operands all) {
+  for (const Operand* x : all) {
+    if (!failed() && !x->given) refuse(std::string(x->name) + " is missing");
+  }
+}
+
+// CANN takes an empty tensor for a missing one.
+void Limits::absent(Operands all) {
+  for (const Operand* x : all) {
+    const bool empty = !x->tensors.empty() && x->tensors[0]->isEmpty();
+    if (!failed() && x->given && !empty)
+      refuse(std::string(x->name) + " is given; it must be left out");
+  }
+}
+
+void Limits::notEmpty(Operands all) {
+  for (const Operand* x : all) {
+    for (const TensorDesc* tensor : x->tensors) {
+      if (!failed() && tensor->isEmpty()) {
+        refuse(std::string(x->name) + " has shape " + shapeText(*tensor) +
+               "; an empty tensor is not allowed");
+      }
+    }
   }
 }
 
@@ -362,6 +458,28 @@ void Limits::size(const Operand& x, double dim, double least, double most) {
     if (size && !(static_cast<double>(*size) >= least && static_cast<double>(*size) <= most)) {
       refuse(dimText(x, dim) + " is " + std::to_string(*size) + "; allowed is " +
              rangeText(least, most));
+    }
+  }
+}
+
+void Limits::sizeIsNot(const Operand& x, double dim, double excluded) {
+  for (const TensorDesc* tensor : x.tensors) {
+    if (failed()) return;
+    const auto size = sizeAt(*tensor, dim);
+    if (size && static_cast<double>(*size) == excluded) {
+      refuse(dimText(x, dim) + " is " + std::to_string(*size) + ", which is not allowed");
+    }
+  }
+}
+
+void Limits::sizeIs(const Operand& x, double dim, const Operand& wanted) {
+  if (wanted.numbers.empty()) return;
+  for (const TensorDesc* tensor : x.tensors) {
+    if (failed()) return;
+    const auto size = sizeAt(*tensor, dim);
+    if (size && static_cast<double>(*size) != wanted.numbers[0]) {
+      refuse(dimText(x, dim) + " is " + std::to_string(*size) + "; it must be " + wanted.name +
+             ", " + numberText(wanted.numbers[0]));
     }
   }
 }

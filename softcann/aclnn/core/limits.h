@@ -60,6 +60,7 @@ struct Operand {
   bool given = true;    // false for a null pointer
   bool scalar = false;  // a number of the caller's: only the category of its dtype is known
   c10::SmallVector<const TensorDesc*, 4> tensors;  // of a tensor or a list, without its holes
+  c10::SmallVector<aclFormat, 4> formats;          // of the tensors
   c10::SmallVector<at::ScalarType, 4> dtypes;      // of the tensors or scalars, or a dtype itself
   c10::SmallVector<double, 4> numbers;             // of a number, an array or real scalars
   std::string text;
@@ -79,16 +80,34 @@ class Limits {
   // The code of the checks that follow.
   void code(aclnnStatus status) { code_ = status; }
 
+  // Conditions of the checks that a document makes for some calls only. One on several tensors
+  // holds for all of them, and what is not given has no dtype, format, number or text.
+  static bool isGiven(const Operand& x) { return x.given; }
+  static bool hasDtype(const Operand& x, DtypeSet dtypes);
+  static bool hasFormat(const Operand& x, std::initializer_list<aclFormat> formats);
+  static bool isNumber(const Operand& x, std::initializer_list<double> numbers);
+  static bool isText(const Operand& x, std::initializer_list<const char*> texts);
+
   // Every tensor (or scalar) of `x` has one of these dtypes.
   void dtypes(const Operand& x, DtypeSet allowed);
   // Every tensor of `x` has a rank whose bit is set; `text` says which those are.
   void rank(const Operand& x, uint32_t allowed, const char* text);
+  // Every tensor of `x` is stored in one of these formats.
+  void formats(const Operand& x, std::initializer_list<aclFormat> allowed);
   // Every number of `x` is in least..most.
   void range(const Operand& x, double least, double most);
+  // Every number of `x` is one of these.
+  void among(const Operand& x, std::initializer_list<double> allowed);
   // The string `x` is one of these.
   void oneOf(const Operand& x, std::initializer_list<const char*> allowed);
   // The array or list has least..most elements.
   void length(const Operand& x, double least, double most);
+
+  // The optional arguments are there; are not there.
+  void given(Operands all);
+  void absent(Operands all);
+  // No tensor of the operands is empty.
+  void notEmpty(Operands all);
 
   // All tensors of all operands have one dtype.
   void sameDtype(Operands all);
@@ -112,6 +131,10 @@ class Limits {
   void sameSize(const Operand& x, double x_dim, const Operand& y, double y_dim);
   // Size `dim` of `x` is in least..most.
   void size(const Operand& x, double dim, double least, double most);
+  // Size `dim` of `x` is not `excluded`.
+  void sizeIsNot(const Operand& x, double dim, double excluded);
+  // Size `dim` of `x` is the number `wanted`.
+  void sizeIs(const Operand& x, double dim, const Operand& wanted);
   // Size `dim` of `x` is a multiple of `factor`.
   void sizeMultiple(const Operand& x, double dim, double factor);
   // `x` has as many elements as the product of the numbers.
@@ -134,16 +157,42 @@ class Limits {
   void convolutionBackward(const Operand& input, const Operand& weight, const Operand& stride,
                            const Operand& padding, const Operand& dilation,
                            const Operand& transposed);
-  // Sizes of fused attention as its layout gives them, and the shape of a mask that is not
-  // compressed.
+  // Sizes of fused attention as its layout gives them, heads of at most `most`, and the shape of a
+  // mask that is not compressed.
   void attention(const Operand& query, const Operand& key, const Operand& value,
                  const Operand& heads, const Operand& layout, const Operand& mask,
-                 const Operand& sparse_mode);
+                 const Operand& sparse_mode, double most);
+  // The like for packed sequences [T,N,D].
+  void packedAttention(const Operand& query, const Operand& key, const Operand& value,
+                       const Operand& heads, double most);
+  // Sizes of attention for inference as its layout gives them; the output's may follow it
+  // behind an underscore. The keys and values of a call with a block table are pagedAttention()'s.
+  void inferAttention(const Operand& query, const Operand& key, const Operand& value,
+                      const Operand& heads, const Operand& key_heads, const Operand& layout,
+                      const Operand& block_table);
+  // Heads of a query with several positions fill whole blocks of 32 bytes: 16 elements of float16
+  // and bfloat16, 32 where int8 is among the operands.
+  void alignedHeads(const Operand& query, const Operand& heads, const Operand& layout,
+                    Operands others);
+  // A query whose heads are not aligned so has a batch of at most 128.
+  void unalignedBatch(const Operand& query, const Operand& heads, const Operand& layout);
+  // Heads times head size is less than 65535 in the layouts BSH and BSND.
+  void rowLength(const Operand& query, const Operand& layout);
+  // The head sizes that inference takes for packed sequences.
+  void packedHeads(const Operand& query, const Operand& key, const Operand& value,
+                   const Operand& layout, const Operand& rope);
+  // Blocks of keys and values in the shapes that the query's layout goes with.
+  void pagedAttention(const Operand& query, const Operand& key, const Operand& heads,
+                      const Operand& layout, const Operand& block_table, const Operand& block_size);
 
  private:
   bool failed() const { return status_ != ACLNN_SUCCESS; }
   // Notes "aclnnAdd: <what> (strict mode)" as this call's error.
   void refuse(const std::string& what);
+  // `what` is a size with this number; it is at most `most`, or exactly `wanted`.
+  void within(const char* what, int64_t number, int64_t most);
+  void equal(const char* what, int64_t number, int64_t wanted);
+  void groupedHeads(int64_t query_heads, int64_t key_heads);
   // Every element of the array `x`, from `first` on, is in least..most.
   void elementsFrom(const Operand& x, size_t first, double least, double most);
   // A limit on every size of `x` from dimension `first` on.

@@ -14,6 +14,7 @@ void append(c10::SmallVector<double, 4>& numbers, const Values& values) {
 void Operand::add(const aclTensor* tensor) {
   if (tensor == nullptr) return;
   tensors.push_back(&tensor->desc);
+  formats.push_back(tensor->format);
   dtypes.push_back(tensor->desc.dtype);
 }
 

@@ -12,12 +12,13 @@ NULL = 161001
 
 
 def read_cases() -> dict[str, list[tuple[int | None, str]]]:
-    """The calls of limit_cases.txt by function: code (None for -) and arguments."""
+    """The calls of limit_cases*.txt by function: code (None for -) and arguments."""
     cases: dict[str, list[tuple[int | None, str]]] = {}
-    for line in (Path(__file__).parent / "limit_cases.txt").read_text().splitlines():
+    files = sorted(Path(__file__).parent.glob("limit_cases*.txt"))
+    for line in (line for file in files for line in file.read_text().splitlines()):
         text = line.partition("#")[0].strip()
-        if text.startswith("aclnn"):
-            calls = cases[text] = []
+        if text.startswith(("aclnn", "softcann")):
+            calls = cases.setdefault(text, [])
         elif text:
             code, arguments = text.split(maxsplit=1)
             calls.append((None if code == "-" else int(code), arguments))

@@ -6,6 +6,7 @@
 
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/aten/formats.h"
 
 namespace torch_npu {
 
@@ -103,7 +104,7 @@ aclTensor* createTensor(const at::Tensor& tensor) {
       static_cast<int64_t>(storage->nbytes() >> std::countr_zero(c10::elementSize(type)));
   aclTensor* created = descriptorApi().aclCreateTensor(
       sizes.data(), sizes.size(), toAclType(type), strides.data(), impl->storage_offset(),
-      ACL_FORMAT_ND, &elements, 1, const_cast<void*>(storage->data()));
+      descriptorFormat(tensor), &elements, 1, const_cast<void*>(storage->data()));
   TORCH_CHECK(created != nullptr, "aclCreateTensor failed: ", acl::recentErrorMessage());
   return created;
 }

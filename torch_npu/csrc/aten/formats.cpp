@@ -6,10 +6,12 @@
 #include <torch/library.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
 #include "aclnn/acl_meta.h"
+#include "torch_npu/csrc/acl/runtime_api.h"
 #include "torch_npu/csrc/aten/derivation.h"
 
 namespace torch_npu {
@@ -71,6 +73,14 @@ bool isBaseFormat(int64_t format) {
     default:
       return false;
   }
+}
+
+// Set by the first cast to a private format: until then no descriptor has to look for one.
+constinit std::atomic<bool> private_formats{false};
+
+bool operatorsAreSoftcanns() {
+  static const bool found = acl::opApiSymbol("softcannStrictMode") != nullptr;
+  return found;
 }
 
 constexpr std::array<int64_t, 8> kPrivateFormats = {
@@ -221,9 +231,21 @@ int64_t storageFormat(const at::Tensor& tensor) {
   }
 }
 
+aclFormat descriptorFormat(const at::Tensor& tensor) {
+  if (C10_LIKELY(!private_formats.load(std::memory_order_relaxed)) ||
+      !tensor.device().is_privateuseone()) {
+    return ACL_FORMAT_ND;
+  }
+  const auto noted = StorageFormats::instance().find(tensor);
+  return noted && !isBaseFormat(*noted) ? static_cast<aclFormat>(*noted) : ACL_FORMAT_ND;
+}
+
 void setStorageFormat(const at::Tensor& tensor, int64_t format) {
   TORCH_CHECK(tensor.device().is_privateuseone(), "expected an npu tensor, but got one on ",
               tensor.device());
+  if (!isBaseFormat(format) && operatorsAreSoftcanns()) {
+    private_formats.store(true, std::memory_order_relaxed);
+  }
   StorageFormats::instance().set(tensor, format);
 }
 
