@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -46,3 +48,21 @@ def test_every_operator_header_stands_alone(language: str, tmp_path: Path) -> No
     broken = [name for name in names[::10] if compile_includes([name], language, tmp_path)]
     assert broken == []
     assert compile_includes(names, language, tmp_path) == ""
+
+
+def test_every_declared_function_of_acl_is_in_a_library_of_the_toolkit() -> None:
+    """Implemented or refused: a program that compiles also links."""
+    declaration = re.compile(r"^ACL_FUNC_VISIBILITY[^;(]*?\b(\w+)\(", re.MULTILINE)
+    declared = {
+        name
+        for header in headers("acl")
+        for name in declaration.findall((INCLUDE / header).read_text())
+    }
+    assert {"aclrtCreateNotify", "acltdtCreateQueue", "aclprofMark"} <= declared
+    # What a lookup finds in a library includes what that one is linked with.
+    names = ("acl_op_compiler", "acl_tdt_channel", "acl_tdt_queue", "ascend_dump")
+    libraries = [ctypes.CDLL(str(INCLUDE.parent / "lib64" / f"lib{name}.so")) for name in names]
+    missing = [
+        name for name in declared if not any(hasattr(library, name) for library in libraries)
+    ]
+    assert missing == []
