@@ -39,7 +39,7 @@ sys.path.insert(0, str(ROOT))
 from operators import schema  # noqa: E402
 
 NAMED_BY_CLIENTS = HERE / "aclnn_functions.txt"
-RUNTIME_REFUSALS = ROOT / "softcann" / "runtime" / "api" / "unsupported.cpp"
+RUNTIME_REFUSALS = ROOT / "softcann" / "runtime" / "api"
 KEYS = {"library", "links", "sources", "refuses"}
 REFUSAL_KEYS = {"returns", "reason", "functions"}
 
@@ -114,8 +114,9 @@ def coverage(libraries: list[Library], functions: list[str]) -> dict[str, Any]:
     """Which functions exist, which refuse, and which aclnn functions clients name in vain."""
     named = NAMED_BY_CLIENTS.read_text().split()
     refused = {f"lib{library.name}.so": [r.name for r in library.refusals] for library in libraries}
-    macro = re.compile(r"^SOFTCANN_UN\w+\((\w+),", re.MULTILINE)
-    refused["libascendcl.so"] = macro.findall(RUNTIME_REFUSALS.read_text())
+    macro = re.compile(r"^SOFTCANN_UN\w+\(\s*(\w+),", re.MULTILINE)
+    sources = sorted(RUNTIME_REFUSALS.glob("unsupported*.cpp"))
+    refused["libascendcl.so"] = [n for path in sources for n in macro.findall(path.read_text())]
     names = ["ascendcl", "opapi", *(library.name for library in libraries)]
     return {
         "libraries": [f"lib{name}.so" for name in names],

@@ -3,9 +3,18 @@
 // Every function that returns aclError leaves a text for aclGetRecentErrMsg() when it fails.
 // Timeouts are in milliseconds, and -1 waits without limit, unless said otherwise. A stream
 // parameter of NULL means the default stream of the calling thread's context. Functions that
-// softcann does not implement return ACL_ERROR_API_NOT_SUPPORT.
+// softcann does not implement return ACL_ERROR_API_NOT_SUPPORT or ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+// and their text says what to use instead.
 #pragma once
 
+#include "acl/acl_rt_allocator.h"
+#include "acl/acl_rt_callback.h"
+#include "acl/acl_rt_device.h"
+#include "acl/acl_rt_graph.h"
+#include "acl/acl_rt_kernel.h"
+#include "acl/acl_rt_memory.h"
+#include "acl/acl_rt_notify.h"
+#include "acl/acl_rt_stream.h"
 #include "acl/acl_rt_types.h"
 
 #ifdef __cplusplus

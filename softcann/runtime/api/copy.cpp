@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/api/checks.h"
+#include "runtime/core/reduce.h"
 
 using namespace softcann;
 
@@ -137,6 +138,31 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_
   });
 }
 
+aclError aclrtMemcpyBatchV2(void** dsts, size_t* destMaxs, void** srcs, size_t* sizes,
+                            size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
+                            size_t numAttrs) {
+  (void)attrs, (void)attrsIndexes, (void)numAttrs;
+  return entry([&] {
+    return copyBatch("aclrtMemcpyBatchV2", {dsts, destMaxs, srcs, sizes, numBatches, nullptr},
+                     [](const Copy& copy) {
+                       runCopy(copy);
+                       return ACL_SUCCESS;
+                     });
+  });
+}
+
+aclError aclrtMemcpyBatchAsyncV2(void** dsts, size_t* destMaxs, void** srcs, size_t* sizes,
+                                 size_t numBatches, aclrtMemcpyBatchAttr* attrs,
+                                 size_t* attrsIndexes, size_t numAttrs, aclrtStream handle) {
+  (void)attrs, (void)attrsIndexes, (void)numAttrs;
+  return entry([&]() -> aclError {
+    Stream* stream = nullptr;
+    SOFTCANN_TRY(resolveStream(handle, stream));
+    return copyBatch("aclrtMemcpyBatchAsyncV2", {dsts, destMaxs, srcs, sizes, numBatches, nullptr},
+                     [&](const Copy& copy) { return enqueueCopy(copy, stream); });
+  });
+}
+
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
   return entry([&]() -> aclError {
     SOFTCANN_TRY(checkFill("aclrtMemset", devPtr, maxCount, count));
@@ -166,6 +192,21 @@ aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream
     }
     SOFTCANN_TRY(checkFill("aclrtCmoAsync", src, size, size));
     return enqueuePrefetch(src, size, stream);
+  });
+}
+
+aclError aclrtReduceAsync(void* dst, const void* src, uint64_t count, aclrtReduceKind kind,
+                          aclDataType type, aclrtStream handle, void* reserve) {
+  return entry([&]() -> aclError {
+    if (reserve != nullptr) {
+      return fail(ACL_ERROR_INVALID_PARAM,
+                  "aclrtReduceAsync: reserve is reserved and must be null");
+    }
+    SOFTCANN_TRY(requireNotNull("aclrtReduceAsync", "dst", dst));
+    SOFTCANN_TRY(requireNotNull("aclrtReduceAsync", "src", src));
+    Stream* stream = nullptr;
+    SOFTCANN_TRY(resolveStream(handle, stream));
+    return enqueueReduction(dst, src, count, kind, type, stream);
   });
 }
 

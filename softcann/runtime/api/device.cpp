@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "runtime/api/checks.h"
+#include "runtime/core/error_state.h"
 #include "runtime/core/platform.h"
+#include "runtime/core/registered_callbacks.h"
 
 using namespace softcann;
 
@@ -36,6 +38,19 @@ aclError synchronizeDevice(int32_t timeout) {
     Context* context = nullptr;
     SOFTCANN_TRY(currentContext(context));
     return context->device()->synchronize(Deadline::afterMilliseconds(timeout));
+  });
+}
+
+// Logic and physical ids count the same devices of the machine.
+aclError sameDevice(const char* function, const char* parameter, int32_t id, int32_t* same) {
+  return entry([&]() -> aclError {
+    SOFTCANN_TRY(requireNotNull(function, parameter, same));
+    if (id < 0 || id >= platform()->device_count) {
+      return fail(ACL_ERROR_RT_INVALID_DEVICEID,
+                  std::string(function) + ": the machine has no " + "device " + std::to_string(id));
+    }
+    *same = id;
+    return ACL_SUCCESS;
   });
 }
 
@@ -108,10 +123,11 @@ aclError aclrtSynchronizeDevice(void) { return synchronizeDevice(-1); }
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) { return synchronizeDevice(timeout); }
 
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
-  (void)timeout;  // the tasks that run are waited for: they cannot be interrupted
-  return withDevice(deviceId, [](Device& device) {
+  // The tasks that run are waited for: they cannot be interrupted.
+  return withDevice(deviceId, [&](Device& device) -> aclError {
+    SOFTCANN_TRY(notifyTaskAbort(deviceId, ACL_RT_DEVICE_TASK_ABORT_PRE, timeout));
     device.abortTasks();
-    return ACL_SUCCESS;
+    return notifyTaskAbort(deviceId, ACL_RT_DEVICE_TASK_ABORT_POST, timeout);
   });
 }
 
@@ -147,7 +163,6 @@ aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int3
   });
 }
 
-// All devices of a process share its address space: peer access is always there.
 aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
   return entry([&]() -> aclError {
     if (flags != 0) {
@@ -155,7 +170,9 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
     }
     Context* context = nullptr;
     SOFTCANN_TRY(currentContext(context));
-    return checkPeer("aclrtDeviceEnablePeerAccess", context->device()->id(), peerDeviceId);
+    SOFTCANN_TRY(checkPeer("aclrtDeviceEnablePeerAccess", context->device()->id(), peerDeviceId));
+    context->device()->enabled_peers.fetch_or(uint64_t{1} << peerDeviceId);
+    return ACL_SUCCESS;
   });
 }
 
@@ -164,13 +181,23 @@ aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
     Context* context = nullptr;
     SOFTCANN_TRY(currentContext(context));
     SOFTCANN_TRY(checkPeer("aclrtDeviceDisablePeerAccess", context->device()->id(), peerDeviceId));
-    return fail(ACL_ERROR_API_NOT_SUPPORT,
-                "aclrtDeviceDisablePeerAccess: devices of one process always see each other");
+    const uint64_t bit = uint64_t{1} << peerDeviceId;
+    if ((context->device()->enabled_peers.fetch_and(~bit) & bit) != 0) return ACL_SUCCESS;
+    return fail(ACL_ERROR_INVALID_PARAM,
+                "aclrtDeviceDisablePeerAccess: the access of device " +
+                    std::to_string(context->device()->id()) + " to device " +
+                    std::to_string(peerDeviceId) +
+                    " is not enabled; call aclrtDeviceEnablePeerAccess() first");
   });
 }
 
 aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t* status) {
-  return aclrtDeviceCanAccessPeer(status, deviceId, peerDeviceId);
+  return withDevice(deviceId, [&](Device& device) -> aclError {
+    SOFTCANN_TRY(requireNotNull("aclrtDevicePeerAccessStatus", "status", status));
+    SOFTCANN_TRY(checkPeer("aclrtDevicePeerAccessStatus", deviceId, peerDeviceId));
+    *status = (device.enabled_peers.load() >> peerDeviceId & 1) != 0 ? 1 : 0;
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* const logicDevId) {
@@ -178,6 +205,50 @@ aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* const l
     SOFTCANN_TRY(requireNotNull("aclrtGetLogicDevIdByUserDevId", "logicDevId", logicDevId));
     *logicDevId = device.physicalId();
     return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtGetPhyDevIdByUserDevId(const int32_t userDevId, int32_t* const phyDevId) {
+  return aclrtGetLogicDevIdByUserDevId(userDevId, phyDevId);
+}
+
+aclError aclrtGetUserDevIdByPhyDevId(const int32_t phyDevId, int32_t* const userDevId) {
+  return aclrtGetUserDevIdByLogicDevId(phyDevId, userDevId);
+}
+
+aclError aclrtGetPhyDevIdByLogicDevId(const int32_t logicDevId, int32_t* const phyDevId) {
+  return sameDevice("aclrtGetPhyDevIdByLogicDevId", "phyDevId", logicDevId, phyDevId);
+}
+
+aclError aclrtGetLogicDevIdByPhyDevId(const int32_t phyDevId, int32_t* const logicDevId) {
+  return sameDevice("aclrtGetLogicDevIdByPhyDevId", "logicDevId", phyDevId, logicDevId);
+}
+
+aclError aclrtCheckArchCompatibility(const char* socVersion, int32_t* canCompatible) {
+  return guarded([&]() -> aclError {
+    SOFTCANN_TRY(requireNotNull("aclrtCheckArchCompatibility", "socVersion", socVersion));
+    SOFTCANN_TRY(requireNotNull("aclrtCheckArchCompatibility", "canCompatible", canCompatible));
+    const Platform* settings = platform();
+    if (settings == nullptr) return lastError();
+    // Nothing that was built for a chip runs on another one, as far as softcann knows chips.
+    *canCompatible = std::strcmp(socVersion, settings->soc->name) == 0 ? 1 : 0;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtGetGroupCount(uint32_t* count) {
+  return entry([&]() -> aclError {
+    SOFTCANN_TRY(requireNotNull("aclrtGetGroupCount", "count", count));
+    *count = 0;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtSetGroup(int32_t groupId) {
+  return entry([&] {
+    return fail(ACL_ERROR_RT_GROUP_NOT_CREATE,
+                "aclrtSetGroup: there is no group " + std::to_string(groupId) +
+                    ": devices are whole; use aclrtSetDeviceResLimit() for a part of the cores");
   });
 }
 

@@ -53,6 +53,19 @@ aclError ownEvent(const char* function, aclrtEvent handle, Event*& event) {
                   "aclrtQueryEventStatus() and aclrtSynchronizeEvent() are");
 }
 
+aclError checkTaskFlag(const char* function, uint32_t flag) {
+  static_assert(ACL_EVENT_RECORD_EXTERNAL == ACL_EVENT_WAIT_EXTERNAL);
+  if (flag == ACL_EVENT_RECORD_DEFAULT) return ACL_SUCCESS;
+  if (flag == ACL_EVENT_RECORD_EXTERNAL) {
+    return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                std::string(function) +
+                    ": the flag for external events is for captured graphs, which are not there "
+                    "yet; pass 0, with an event of ACL_EVENT_EXTERNAL");
+  }
+  return fail(ACL_ERROR_INVALID_PARAM,
+              std::string(function) + ": there is no flag " + std::to_string(flag));
+}
+
 aclError waitEvent(const char* function, aclrtStream stream_handle, aclrtEvent handle,
                    int32_t timeout_ms) {
   return entry([&]() -> aclError {
@@ -109,6 +122,25 @@ aclError aclrtRecordEvent(aclrtEvent handle, aclrtStream stream_handle) {
     SOFTCANN_TRY(resolveStream(stream_handle, stream));
     return event->record(stream);
   });
+}
+
+// The flags for external events concern tasks of captured graphs, and graphs cannot be captured
+// yet.
+aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag) {
+  SOFTCANN_TRY(checkTaskFlag("aclrtRecordEventWithFlag", flag));
+  return aclrtRecordEvent(event, stream);
+}
+
+aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t timeout,
+                                      uint32_t flag) {
+  SOFTCANN_TRY(checkTaskFlag("aclrtStreamWaitEventWithFlag", flag));
+  if (timeout > INT32_MAX) {
+    return fail(ACL_ERROR_INVALID_PARAM,
+                "aclrtStreamWaitEventWithFlag: the timeout is beyond " + std::to_string(INT32_MAX));
+  }
+  // 0 waits as without a timeout.
+  return waitEvent("aclrtStreamWaitEventWithFlag", stream, event,
+                   timeout == 0 ? waitTimeoutMilliseconds() : static_cast<int32_t>(timeout));
 }
 
 aclError aclrtResetEvent(aclrtEvent handle, aclrtStream stream_handle) {

@@ -100,6 +100,12 @@ aclError aclrtMallocWithCfg(void** devPtr, size_t size, aclrtMemMallocPolicy pol
   });
 }
 
+// Task schedulers see all device memory.
+aclError aclrtMallocForTaskScheduler(void** devPtr, size_t size, aclrtMemMallocPolicy policy,
+                                     aclrtMallocConfig* cfg) {
+  return aclrtMallocWithCfg(devPtr, size, policy, cfg);
+}
+
 aclError aclrtFree(void* devPtr) { return freeDevice("aclrtFree", devPtr); }
 
 aclError aclrtFreeWithDevSync(void* devPtr) {

@@ -1,43 +1,9 @@
 // Functions of the public interface that softcann does not implement. Each says so; none pretends
 // to have worked.
-#include <string>
-
-#include "runtime/core/task.h"
+#include "runtime/api/unsupported.h"
+#include "acl/acl_rt.h"
 
 using namespace softcann;
-
-namespace {
-
-aclError notSupported(const char* function, const char* instead) noexcept {
-  return fail(ACL_ERROR_API_NOT_SUPPORT,
-              std::string(function) + " is not supported by softcann" + instead);
-}
-
-constexpr const char* kNoBinaries = ": device binaries cannot run here; use the aclnn operators";
-constexpr const char* kNoSharing = ": share memory of aclrtMalloc() with aclrtIpcMemGetExportKey()";
-constexpr const char* kNoCapture = ": graphs cannot be captured yet; run the tasks in a stream";
-constexpr const char* kNoProfiler =
-    ": there are no hardware counters to read; profile the host's threads";
-constexpr const char* kNoDump = ": there are no device dumps; copy the tensors to the host";
-
-}  // namespace
-
-// name, parameter types, what to say
-#define SOFTCANN_UNSUPPORTED(name, parameters, instead) \
-  aclError name parameters { return notSupported(#name, instead); }
-
-// Without parameter types, which C's calling convention does not need.
-#define SOFTCANN_UNDECLARED(name, instead)                              \
-  SOFTCANN_EXPORT aclError name() {                                     \
-    fail(ACL_ERROR_PROF_MODULES_UNSUPPORTED,                            \
-         std::string(#name " is not supported by softcann") + instead); \
-    return ACL_ERROR_PROF_MODULES_UNSUPPORTED;                          \
-  }
-#define SOFTCANN_UNDECLARED_OBJECT(name, instead) \
-  SOFTCANN_EXPORT void* name() {                  \
-    notSupported(#name, instead);                 \
-    return nullptr;                               \
-  }
 
 extern "C" {
 
@@ -80,27 +46,5 @@ SOFTCANN_UNSUPPORTED(aclmdlRICondHandleCreate,
 SOFTCANN_UNSUPPORTED(aclmdlRICondHandleGetCondPtr, (aclmdlRICondHandle, uint64_t**), kNoCapture)
 SOFTCANN_UNSUPPORTED(aclmdlRIAddCondTask, (aclmdlRICondTaskParams, aclrtStream, uint32_t),
                      kNoCapture)
-
-SOFTCANN_UNSUPPORTED(aclmdlInitDump, (void), kNoDump)
-SOFTCANN_UNSUPPORTED(aclmdlSetDump, (const char*), kNoDump)
-SOFTCANN_UNSUPPORTED(aclmdlFinalizeDump, (void), kNoDump)
-
-// CANN's profiler: no public header of softcann declares these, programs look them up by name.
-// They look at none of their arguments.
-SOFTCANN_UNDECLARED(aclprofInit, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofFinalize, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofStart, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofStop, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofWarmup, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofSetConfig, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofDestroyConfig, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofMarkEx, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofGetStepTimestamp, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofGetSupportedFeatures, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofGetSupportedFeaturesV2, kNoProfiler)
-SOFTCANN_UNDECLARED(aclprofRegisterDeviceCallback, kNoProfiler)
-SOFTCANN_UNDECLARED_OBJECT(aclprofCreateConfig, kNoProfiler)
-SOFTCANN_UNDECLARED_OBJECT(aclprofCreateStepInfo, kNoProfiler)
-SOFTCANN_UNDECLARED_OBJECT(aclprofDestroyStepInfo, kNoProfiler)
 
 }  // extern "C"

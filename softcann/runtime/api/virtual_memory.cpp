@@ -55,6 +55,11 @@ aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, vo
   });
 }
 
+aclError aclrtReserveMemAddressNoUCMemory(void** virPtr, size_t size, size_t alignment,
+                                          void* expectPtr, uint64_t flags) {
+  return aclrtReserveMemAddress(virPtr, size, alignment, expectPtr, flags);
+}
+
 aclError aclrtReleaseMemAddress(void* virPtr) {
   if (isFinalized()) return ACL_SUCCESS;
   return entry([&]() -> aclError {
@@ -75,6 +80,7 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
     SOFTCANN_TRY(checkProperties("aclrtMallocPhysical", prop, device));
     PhysicalMemory* memory = nullptr;
     SOFTCANN_TRY(device->memory().createPhysical(size, &memory));
+    memory->properties = *prop;
     *handle = memory;
     return ACL_SUCCESS;
   });

@@ -5,8 +5,10 @@
 
 #include "runtime/core/callback.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/operator_allocator.h"
 #include "runtime/core/platform.h"
 #include "runtime/core/process_registry.h"
+#include "runtime/core/registered_callbacks.h"
 
 namespace softcann {
 
@@ -48,9 +50,13 @@ aclError Device::open() noexcept {
   }
   std::lock_guard lock(open_mutex_);
   if (uses_.load() == 0) {
+    notifyDeviceState(id_, ACL_RT_DEVICE_STATE_SET_PRE);
     installFaultReport();
     registerDevice(physical_id_);
     primary_context_.activate();
+    uses_.fetch_add(1);
+    notifyDeviceState(id_, ACL_RT_DEVICE_STATE_SET_POST);
+    return ACL_SUCCESS;
   }
   uses_.fetch_add(1);
   return ACL_SUCCESS;
@@ -66,6 +72,7 @@ aclError Device::close(bool force, bool all_uses) noexcept {
     uses_.fetch_sub(1);
     return ACL_SUCCESS;
   }
+  notifyDeviceState(id_, ACL_RT_DEVICE_STATE_RESET_PRE);
   const aclError code = force ? ACL_SUCCESS : synchronize(Deadline::never());
   std::vector<Context*> contexts;
   {
@@ -86,7 +93,9 @@ aclError Device::close(bool force, bool all_uses) noexcept {
   memory_.releaseAll();
   unregisterDevice(physical_id_);
   for (int type = 0; type < 2; ++type) core_limit[type] = static_cast<uint32_t>(coreCount(type));
+  enabled_peers.store(0);
   uses_.store(0);
+  notifyDeviceState(id_, ACL_RT_DEVICE_STATE_RESET_POST);
   return code;
 }
 
@@ -102,12 +111,16 @@ void Device::removeContext(Context* context) noexcept {
 
 Stream* Device::openStream(Context* context, uint32_t priority, uint32_t flags) {
   Stream* stream = Stream::open(context, priority, flags);
-  std::lock_guard lock(mutex_);
-  streams_.push_back(stream);
+  {
+    std::lock_guard lock(mutex_);
+    streams_.push_back(stream);
+  }
+  notifyStreamState(stream, ACL_RT_STREAM_STATE_CREATE_POST);
   return stream;
 }
 
 aclError Device::closeStream(Stream* stream, bool drop_tasks) noexcept {
+  notifyStreamState(stream, ACL_RT_STREAM_STATE_DESTROY_PRE);
   {
     std::lock_guard lock(mutex_);
     const auto found = std::find(streams_.begin(), streams_.end(), stream);
@@ -118,6 +131,7 @@ aclError Device::closeStream(Stream* stream, bool drop_tasks) noexcept {
   }
   while (walkers_.load() != 0) std::this_thread::yield();
   forgetSubscription(stream);
+  forgetAllocator(stream);
   return stream->close(drop_tasks);
 }
 

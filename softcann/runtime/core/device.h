@@ -47,6 +47,10 @@ class Device {
   std::atomic<uint32_t> core_limit[2];
   int coreCount(int type) const noexcept;
 
+  // Bit i: access to device i was enabled. All devices of a process share its address space, so
+  // that this is kept for the program to ask, and copies go on without it.
+  std::atomic<uint64_t> enabled_peers{0};
+
  private:
   // Streams that stay alive while the caller walks them; see Note [Walking streams].
   std::vector<Stream*> pinStreams();

@@ -309,7 +309,7 @@ void DeviceMemory::releaseAll() noexcept {
   }
   while (!physical_.empty()) {
     PhysicalMemory* memory = *physical_.begin();
-    memory->freed = true;
+    memory->handles = 0;
     destroyIfUnused(memory);
   }
   kept_.clear();

@@ -31,7 +31,8 @@ struct PhysicalMemory {
   int fd = -1;
   size_t size = 0;
   int mappings = 0;
-  bool freed = false;
+  int handles = 1;  // how often it may still be freed; it lives on while it is mapped
+  aclrtPhysicalMemProp properties = {};  // as asked for
 };
 
 // Memory of another process, of aclrtIpcMemImportByKey(). Lives until it was closed as often as it
@@ -65,6 +66,8 @@ class DeviceMemory {
   aclError createPhysical(size_t size, PhysicalMemory** memory);
   aclError freePhysical(PhysicalMemory* memory);
   bool owns(PhysicalMemory* memory);
+  // The memory that is mapped at the address, for one more freePhysical(); null for none.
+  PhysicalMemory* retainPhysical(const void* pointer);
   aclError map(void* pointer, size_t size, size_t offset, PhysicalMemory* memory,
                const void* caller);
   aclError unmap(void* pointer);

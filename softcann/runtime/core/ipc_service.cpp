@@ -15,6 +15,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -57,7 +58,23 @@ struct Key {
   std::string text() const;
 };
 
-const char* kindName(IpcKind kind) noexcept { return kind == IpcKind::kMemory ? "mem" : "event"; }
+// What differs between the kinds.
+struct KindWords {
+  IpcKind kind;
+  const char* in_key;  // at most five letters
+  const char* what;
+  const char* admit;  // what lets another process import it
+};
+constexpr KindWords kKinds[] = {
+    {IpcKind::kMemory, "mem", "shared memory", "aclrtIpcMemSetImportPid()"},
+    {IpcKind::kEvent, "event", "a shared event", "aclrtIpcGetEventHandle()"},
+    {IpcKind::kNotify, "notif", "a shared notify", "aclrtNotifySetImportPid()"},
+};
+
+const KindWords& wordsOf(IpcKind kind) noexcept {
+  return *std::find_if(std::begin(kKinds), std::end(kKinds) - 1,
+                       [&](const KindWords& words) { return words.kind == kind; });
+}
 
 std::optional<Key> Key::parse(const std::string& text) noexcept {
   Key key = {};
@@ -68,17 +85,18 @@ std::optional<Key> Key::parse(const std::string& text) noexcept {
       static_cast<size_t>(read) != text.size() || key.pid <= 0) {
     return std::nullopt;
   }
-  for (const IpcKind known : {IpcKind::kMemory, IpcKind::kEvent}) {
-    if (std::strcmp(kind, kindName(known)) == 0) key.kind = known;
+  for (const KindWords& words : kKinds) {
+    if (std::strcmp(kind, words.in_key) != 0) continue;
+    key.kind = words.kind;
+    return key;
   }
-  if (key.kind != IpcKind::kMemory && key.kind != IpcKind::kEvent) return std::nullopt;
-  return key;
+  return std::nullopt;
 }
 
 std::string Key::text() const {
   char text[kIpcKeySize];
-  std::snprintf(text, sizeof(text), "softcann-%s-%d-%016" PRIx64 "-%" PRIu64, kindName(kind), pid,
-                token, id);
+  std::snprintf(text, sizeof(text), "softcann-%s-%d-%016" PRIx64 "-%" PRIu64, wordsOf(kind).in_key,
+                pid, token, id);
   return text;
 }
 
@@ -298,7 +316,7 @@ aclError ask(const std::string& prefix, const Key& key, IpcImport* import) {
     case Status::kNotAdmitted:
       return fail(ACL_ERROR_RT_NO_PERMISSION, prefix + owner + " does not admit process " +
                                                   std::to_string(getpid()) +
-                                                  "; it may do so with aclrtIpcMemSetImportPid()");
+                                                  "; it may do so with " + wordsOf(key.kind).admit);
     case Status::kUnknown:
       return fail(ACL_ERROR_RT_IPC_ERROR,
                   prefix + owner + " does not share it any more: it was closed or freed there");
@@ -371,8 +389,7 @@ aclError fetchExport(const char* function, IpcKind kind, const std::string& key,
   const std::optional<Key> parsed = Key::parse(key);
   if (!parsed || parsed->kind != kind) {
     return fail(ACL_ERROR_INVALID_PARAM,
-                std::string(function) + ": '" + key + "' is not a key of " +
-                    (kind == IpcKind::kMemory ? "shared memory" : "a shared event"));
+                std::string(function) + ": '" + key + "' is not a key of " + wordsOf(kind).what);
   }
   return ask(std::string(function) + ": the key '" + key + "' cannot be opened: ", *parsed, import);
 }

@@ -1,4 +1,4 @@
-// What this process shares with other processes of the same user: memory and events.
+// What this process shares with other processes of the same user: memory, events and notifies.
 //
 // Note [Sharing with other processes]: an export has a key, a text that names the process and a
 // number. The first export starts a thread that answers on an abstract Unix socket: it hands the
@@ -19,7 +19,7 @@
 
 namespace softcann {
 
-enum class IpcKind : uint32_t { kMemory = 1, kEvent = 2 };
+enum class IpcKind : uint32_t { kMemory = 1, kEvent = 2, kNotify = 3 };
 
 struct IpcExport {
   IpcKind kind = IpcKind::kMemory;

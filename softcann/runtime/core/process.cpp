@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <regex>
 #include <string>
 
@@ -19,6 +20,7 @@
 #include "runtime/core/ipc_service.h"
 #include "runtime/core/platform.h"
 #include "runtime/core/process_registry.h"
+#include "runtime/core/registered_callbacks.h"
 
 namespace softcann {
 
@@ -67,12 +69,13 @@ void joinGlobalScope() {
 
 // What the file says of `defaultDevice`, or -1. Its other settings concern dumps and profiling of
 // real hardware and are not needed here, but a file that cannot be meant is refused.
-aclError readConfigFile(const char* path, int64_t& default_device) {
+aclError readConfigFile(const char* path, int64_t& default_device, std::string& contents) {
   std::ifstream file(path);
   if (!file) {
     return fail(ACL_ERROR_INVALID_FILE, std::string("aclInit: cannot open ") + path);
   }
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  contents.assign(std::istreambuf_iterator<char>(file), {});
+  const std::string& text = contents;
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] != '{') {
     return fail(ACL_ERROR_PARSE_FILE, std::string("aclInit: ") + path + " is not a JSON object");
@@ -116,8 +119,9 @@ aclError initializeProcess(const char* config_path) noexcept {
     VisibleDevices visible;
     if (const aclError code = readVisibleDevices(visible); code != ACL_SUCCESS) return code;
     int64_t default_device = -1;
+    std::string contents;
     if (config_path != nullptr && *config_path != '\0') {
-      const aclError code = readConfigFile(config_path, default_device);
+      const aclError code = readConfigFile(config_path, default_device, contents);
       if (code != ACL_SUCCESS) return code;
     }
     const int count = static_cast<int>(visible.physical_ids.size());
@@ -145,7 +149,11 @@ aclError initializeProcess(const char* config_path) noexcept {
     Context::setDefaultDevice(
         default_device < 0 ? nullptr : Device::all()[static_cast<size_t>(default_device)]);
     process_state.store(ProcessState::kReady);
-    return ACL_SUCCESS;
+    const bool has_config = config_path != nullptr && *config_path != '\0';
+    const aclError code =
+        runInitCallbacks(has_config ? std::optional(std::move(contents)) : std::nullopt);
+    if (code != ACL_SUCCESS) process_state.store(ProcessState::kUninitialized);
+    return code;
   });
 }
 
@@ -156,7 +164,7 @@ aclError finalizeProcess() noexcept {
     return fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: the runtime has been finalised already");
   }
   if (!processIsReady()) return notReady();
-  aclError first = ACL_SUCCESS;
+  aclError first = runFinalizeCallbacks();
   for (Device* device : Device::all()) {
     if (!device->isOpen()) continue;
     const aclError code = device->close(/*force=*/false, /*all_uses=*/true);

@@ -11,6 +11,7 @@
 #include "runtime/core/device.h"
 #include "runtime/core/error_state.h"
 #include "runtime/core/operation_timeout.h"
+#include "runtime/core/registered_callbacks.h"
 #include "runtime/core/stream.h"
 #include "runtime/core/worker_thread.h"
 
@@ -50,6 +51,7 @@ aclError Stream::runInCaller(const TaskType* type, void* payload) noexcept {
   type->release(payload);
   if (code == ACL_SUCCESS) return ACL_SUCCESS;
   std::string text = takeTaskError();
+  reportException(*this, 0, code);
   return fail(code, std::string(type->name) + " failed: " + text);
 }
 
@@ -153,9 +155,12 @@ aclError Stream::runLimited(const TaskType* type, void* payload) noexcept {
 
 void Stream::recordFailure(const char* task, aclError code) noexcept {
   std::string message = std::string(task) + " failed: " + takeTaskError();
-  std::lock_guard lock(mutex_);
-  if (failure_.code == ACL_SUCCESS) failure_ = {code, std::move(message)};
-  if (stopsOnFailure()) flags_.fetch_or(kStopped);
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_.code == ACL_SUCCESS) failure_ = {code, std::move(message)};
+    if (stopsOnFailure()) flags_.fetch_or(kStopped);
+  }
+  reportException(*this, completed_.load(std::memory_order_relaxed), code);
 }
 
 void Stream::finished(uint64_t count) noexcept {

@@ -83,20 +83,28 @@ bool DeviceMemory::owns(PhysicalMemory* memory) {
   return physical_.count(memory) != 0;
 }
 
+PhysicalMemory* DeviceMemory::retainPhysical(const void* pointer) {
+  std::lock_guard lock(mutex_);
+  const auto mapping = holding(addressOf(pointer));
+  if (mapping == allocations_.end() || mapping->second.physical == nullptr) return nullptr;
+  ++mapping->second.physical->handles;
+  return mapping->second.physical;
+}
+
 aclError DeviceMemory::freePhysical(PhysicalMemory* memory) {
   std::lock_guard lock(mutex_);
-  if (physical_.count(memory) == 0 || memory->freed) {
+  if (physical_.count(memory) == 0 || memory->handles == 0) {
     return fail(ACL_ERROR_RT_INVALID_HANDLE,
                 "aclrtFreePhysical: the handle is not physical memory of device " +
                     std::to_string(device_) + ", or was freed before");
   }
-  memory->freed = true;
+  --memory->handles;
   destroyIfUnused(memory);
   return ACL_SUCCESS;
 }
 
 void DeviceMemory::destroyIfUnused(PhysicalMemory* memory) noexcept {
-  if (!memory->freed || memory->mappings > 0) return;
+  if (memory->handles > 0 || memory->mappings > 0) return;
   closeSegmentFile(memory->fd);
   refund(memory->size);
   physical_.erase(memory);
@@ -107,7 +115,7 @@ aclError DeviceMemory::map(void* pointer, size_t size, size_t offset, PhysicalMe
                            const void* caller) {
   std::lock_guard lock(mutex_);
   const uintptr_t begin = addressOf(pointer);
-  if (physical_.count(memory) == 0 || memory->freed) {
+  if (physical_.count(memory) == 0 || memory->handles == 0) {
     return fail(
         ACL_ERROR_RT_INVALID_HANDLE,
         "aclrtMapMem: the handle is not physical memory of device " + std::to_string(device_));

@@ -92,7 +92,7 @@ TEST_F(DeviceTest, ContextsHaveTheirOwnDefaultStream) {
   EXPECT_EQ(again, primary);
 }
 
-TEST_F(DeviceTest, PeersAreAlwaysAccessible) {
+TEST_F(DeviceTest, AccessToPeersIsSwitchedOnAndOff) {
   int32_t can = -1;
   EXPECT_OK(aclrtDeviceCanAccessPeer(&can, 0, 1));
   EXPECT_EQ(can, 1);
@@ -100,7 +100,38 @@ TEST_F(DeviceTest, PeersAreAlwaysAccessible) {
   EXPECT_EQ(can, 0);
   EXPECT_OK(aclrtDeviceEnablePeerAccess(1, 0));
   EXPECT_FAILS(aclrtDeviceEnablePeerAccess(0, 0), ACL_ERROR_INVALID_PARAM, "own peer");
-  EXPECT_FAILS(aclrtDeviceDisablePeerAccess(1), ACL_ERROR_API_NOT_SUPPORT, "always");
+  const auto status = [] {
+    int32_t value = -1;
+    EXPECT_OK(aclrtDevicePeerAccessStatus(0, 1, &value));
+    return value;
+  };
+  EXPECT_EQ(status(), 1);
+  EXPECT_OK(aclrtDeviceDisablePeerAccess(1));
+  EXPECT_EQ(status(), 0);
+  EXPECT_FAILS(aclrtDeviceDisablePeerAccess(1), ACL_ERROR_INVALID_PARAM, "not enabled");
+  EXPECT_FAILS(aclrtDeviceDisablePeerAccess(99), ACL_ERROR_RT_INVALID_DEVICEID, "99");
+}
+
+TEST_F(DeviceTest, PhysicalIdsCountTheMachinesDevices) {
+  int32_t id = -1;
+  EXPECT_OK(aclrtGetPhyDevIdByUserDevId(1, &id));
+  EXPECT_OK(aclrtGetUserDevIdByPhyDevId(id, &id));
+  EXPECT_EQ(id, 1);
+  EXPECT_OK(aclrtGetPhyDevIdByLogicDevId(2, &id));
+  EXPECT_EQ(id, 2);
+  EXPECT_OK(aclrtGetLogicDevIdByPhyDevId(3, &id));
+  EXPECT_EQ(id, 3);
+  EXPECT_FAILS(aclrtGetPhyDevIdByLogicDevId(99, &id), ACL_ERROR_RT_INVALID_DEVICEID, "99");
+  EXPECT_FAILS(aclrtGetPhyDevIdByLogicDevId(0, nullptr), ACL_ERROR_INVALID_PARAM, "phyDevId");
+  int32_t compatible = -1;
+  EXPECT_OK(aclrtCheckArchCompatibility(aclrtGetSocName(), &compatible));
+  EXPECT_EQ(compatible, 1);
+  EXPECT_OK(aclrtCheckArchCompatibility("Ascend310P3", &compatible));
+  EXPECT_EQ(compatible, 0);
+  uint32_t groups = 9;
+  EXPECT_OK(aclrtGetGroupCount(&groups));
+  EXPECT_EQ(groups, 0u);
+  EXPECT_FAILS(aclrtSetGroup(1), ACL_ERROR_RT_GROUP_NOT_CREATE, "aclrtSetDeviceResLimit");
 }
 
 TEST_F(DeviceTest, ResourceLimitsAreKeptByDeviceStreamAndThread) {

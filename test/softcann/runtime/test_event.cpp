@@ -262,3 +262,18 @@ TEST_F(EventTest, ValueWaitFollowsValueWrite) {
   EXPECT_FAILS(aclrtValueWrite(&value, 1, 0, stream), ACL_ERROR_INVALID_PARAM, "not device memory");
   EXPECT_OK(aclrtFree(flag));
 }
+
+TEST_F(EventTest, FlagsOfTasksAreThoseOfNoGraph) {
+  aclrtEvent event = nullptr;
+  ASSERT_OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC));
+  EXPECT_OK(aclrtRecordEventWithFlag(event, stream, ACL_EVENT_RECORD_DEFAULT));
+  EXPECT_OK(aclrtStreamWaitEventWithFlag(stream, event, 0, ACL_EVENT_WAIT_DEFAULT));
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+  EXPECT_FAILS(aclrtRecordEventWithFlag(event, stream, ACL_EVENT_RECORD_EXTERNAL),
+               ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "graphs");
+  EXPECT_FAILS(aclrtStreamWaitEventWithFlag(stream, event, 0, 2), ACL_ERROR_INVALID_PARAM,
+               "flag 2");
+  EXPECT_FAILS(aclrtStreamWaitEventWithFlag(stream, event, UINT32_MAX, 0), ACL_ERROR_INVALID_PARAM,
+               "timeout");
+  EXPECT_OK(aclrtDestroyEvent(event));
+}

@@ -95,6 +95,15 @@ TEST_F(SystemTest, WhatIsMissingSaysSo) {
   aclrtUtilizationInfo info;
   EXPECT_FAILS(aclrtGetDeviceUtilizationRate(0, &info), ACL_ERROR_API_NOT_SUPPORT,
                "aclrtGetDeviceUtilizationRate");
+  EXPECT_FAILS(aclrtLaunchKernel(nullptr, 1, nullptr, 0, nullptr), ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+               "aclrtLaunchKernel is not supported by softcann: device binaries");
+  EXPECT_EQ(aclrtCreateBinary("", 0), nullptr);
+  EXPECT_NE(recentMessage().find("aclnn"), std::string::npos);
+  EXPECT_FAILS(aclmdlRIBuildBegin(nullptr, 0), ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "captured");
+  EXPECT_FAILS(aclrtMemAllocManaged(nullptr, 8, 0), ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+               "aclrtMalloc()");
+  EXPECT_FAILS(aclrtGetOverflowStatus(nullptr, 0, nullptr), ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+               "infinities");
 }
 
 TEST_F(SystemTest, HalfPrecisionRoundsToNearestEven) {
