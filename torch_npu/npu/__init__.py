@@ -109,6 +109,7 @@ from torch_npu.npu.memory import (
     set_per_process_memory_fraction,
     use_mem_pool,
 )
+from torch_npu.npu.memory_history import _snapshot_at_out_of_memory
 from torch_npu.npu.npu_config import (
     are_compatible_impl_enabled,
     config,
@@ -305,6 +306,8 @@ __all__ = [
     "utilization",
     "utils",
 ]
+
+_snapshot_at_out_of_memory()
 
 
 def __getattr__(name: str) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
+import time
 from typing import Any
 
 from torch_npu import _C
@@ -64,3 +66,28 @@ def _record_memory_history(
         raise ValueError(f"stacks must be 'python' or 'all', but got: {stacks!r}")
     _lazy_init()
     _C._npu_record_memory_history(enabled, context, stacks, max_entries, clear_history)
+
+
+def _snapshot_at_out_of_memory() -> None:
+    """Writes a snapshot whenever memory runs out, as OOM_SNAPSHOT_ENABLE says; starts no device.
+
+    1 keeps the history of all events, 2 that of living allocations, 0 and unset nothing. The files
+    go to the folder OOM_SNAPSHOT_PATH, which must exist; the current one by default. Raises
+    `ValueError` for any other value.
+    """
+    mode = os.environ.get("OOM_SNAPSHOT_ENABLE") or "0"
+    if mode not in ("0", "1", "2"):
+        raise ValueError(f"OOM_SNAPSHOT_ENABLE must be 0, 1 or 2, but is {mode!r}")
+    if mode == "0":
+        return
+    folder = os.environ.get("OOM_SNAPSHOT_PATH") or "."
+    if not os.path.isdir(folder):
+        raise ValueError(f"OOM_SNAPSHOT_PATH must be a folder that exists, but is {folder!r}")
+
+    def dump(*_: int) -> None:
+        name = f"oom_snapshot_{os.getpid()}_{time.strftime('%Y%m%d%H%M%S')}.pickle"
+        with open(os.path.join(folder, name), "wb") as file:
+            pickle.dump(_C._npu_memorySnapshot(), file)
+
+    _C._npu_attach_out_of_memory_observer(dump)
+    _C._npu_record_memory_history("all" if mode == "1" else "state", "all", "python", sys.maxsize)

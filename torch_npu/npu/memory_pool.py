@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from torch_npu import _C
 from torch_npu.npu._utils import _get_device_index, _unavailable
@@ -20,7 +21,8 @@ class MemPool(_C._MemPool):
     `empty_cache` after their end.
 
     Args:
-        allocator: `None`; one from a library is refused.
+        allocator: what `NPUPluggableAllocator.allocator()` returns: the pool's memory comes from
+            its functions and goes back to them. `None` for the device's own memory.
         use_on_oom: `False`; that other allocations may take from the pool is refused.
         no_split: `False`; that the pool never splits a segment is refused.
     """
@@ -28,14 +30,15 @@ class MemPool(_C._MemPool):
     def __init__(
         self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False
     ) -> None:
-        if allocator is not None:
-            raise _unavailable(
-                "A pool with an allocator of its own", "Leave the argument 'allocator' out."
+        if allocator is not None and not isinstance(allocator, _C._npu_NPUAllocator):
+            raise TypeError(
+                "MemPool: allocator must be what NPUPluggableAllocator.allocator() returns, "
+                f"but got {type(allocator).__name__}"
             )
         for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)):
             if value:
                 raise _unavailable(f"A pool with {name}=True", f"Leave the argument {name!r} out.")
-        super().__init__()
+        super().__init__(allocator)
 
     @property
     def id(self) -> tuple[int, int]:
@@ -68,18 +71,38 @@ def use_mem_pool(pool: MemPool, device: Device = None) -> Iterator[None]:
 
 
 class NPUPluggableAllocator:
-    """An allocator whose two functions are in a shared library."""
+    """An allocator whose two functions are in a shared library, for `MemPool` or all tensors.
 
-    def __new__(cls, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> Any:
-        raise _unavailable(
-            "torch.npu.memory.NPUPluggableAllocator",
-            "Tune the built-in allocator with PYTORCH_NPU_ALLOC_CONF.",
+    The functions have C linkage: `void *alloc(ssize_t size, int device, aclrtStream stream)`, with
+    null for no memory, and `void free(void *ptr, ssize_t size, int device, aclrtStream stream)`.
+    Raises `RuntimeError` that names the library or the function that cannot be found.
+
+    Args:
+        path_to_so_file: the library, as the dynamic loader finds it.
+        alloc_fn_name: the function that allocates `size` bytes.
+        free_fn_name: the function that takes them back.
+    """
+
+    def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
+        # Binds CANN, which such libraries are linked with and may not find by themselves.
+        _C._npu_getDeviceCount()
+        self._allocator = _C._npu_loadPluggableAllocator(
+            os.fspath(path_to_so_file), alloc_fn_name, free_fn_name
         )
 
+    def allocator(self) -> _C._npu_NPUAllocator:
+        """What `MemPool` takes."""
+        return self._allocator
 
-def change_current_allocator(allocator: Any) -> NoReturn:
-    """Replaces the caching allocator by another."""
-    raise _unavailable(
-        "torch.npu.change_current_allocator()",
-        "Tune the built-in allocator with PYTORCH_NPU_ALLOC_CONF.",
-    )
+
+def change_current_allocator(allocator: NPUPluggableAllocator) -> None:
+    """Replaces the caching allocator by another, which is called for every tensor.
+
+    Raises `RuntimeError` once the device is in use.
+    """
+    if not isinstance(allocator, NPUPluggableAllocator):
+        raise TypeError(
+            "change_current_allocator: expected an NPUPluggableAllocator, "
+            f"but got {type(allocator).__name__}"
+        )
+    _C._npu_changeCurrentAllocator(allocator.allocator())

@@ -218,11 +218,8 @@ print(kept.sum().item() + late.sum().item())
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: npu.MemPool(allocator=object()),
         lambda: npu.MemPool(use_on_oom=True),
         lambda: npu.MemPool(no_split=True),
-        lambda: npu.NPUPluggableAllocator("lib.so", "alloc", "free"),
-        lambda: npu.change_current_allocator(None),
     ],
 )
 def test_missing_allocator_features_say_what_to_use(call) -> None:

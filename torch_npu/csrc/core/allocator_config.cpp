@@ -1,5 +1,6 @@
 #include "torch_npu/csrc/core/allocator_config.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <charconv>
@@ -108,6 +109,20 @@ void checkBool(const Setting& setting) {
   }
 }
 
+void checkRange(const Setting& setting, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  if (!parseNumber(setting.value, value) || value < least || value > most) {
+    refuse(setting,
+           "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+}
+
+void checkPageSize(const Setting& setting) {
+  if (setting.value != "1g") {
+    refuse(setting, "the only page size to choose is 1g");
+  }
+}
+
 bool isPowerOfTwo(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
 // A power of two, or a list such as [256:1,512:2,>:4]: from which size on, in how many steps.
@@ -159,6 +174,15 @@ const std::unordered_map<std::string_view, Check>& sharedKeys() {
 const std::unordered_map<std::string_view, Check>& ownKeys() {
   static const auto* keys = new std::unordered_map<std::string_view, Check>{
       {"backend", checkBackend},
+      {"base_addr_aligned_kb", [](const Setting& s) { checkRange(s, 0, 16); }},
+      {"page_size", checkPageSize},
+      {"segment_size_mb", [](const Setting& s) { checkRange(s, 20, 512); }},
+      {"pinned_reserve_segment_size_mb", [](const Setting& s) { checkMegabytes(s, 0); }},
+      // These concern how the driver is called, which makes no difference in software.
+      {"pin_memory_expandable_segments", checkBool},
+      {"pinned_mem_register", checkBool},
+      {"multi_stream_lazy_reclaim", checkBool},
+      {"release_lock_on_npumalloc", checkBool},
       {"per_process_memory_fraction", [](const Setting& s) { checkFraction(s, true); }},
   };
   return *keys;
@@ -172,7 +196,6 @@ const std::unordered_map<std::string_view, const char*>& refusedKeys() {
       {"pinned_use_cuda_host_register", "it is for CUDA; pinned memory comes from aclrtMallocHost"},
       {"pinned_use_hip_host_register", "it is for HIP; pinned memory comes from aclrtMallocHost"},
       {"pinned_num_register_threads", "it is for CUDA; pinned memory comes from aclrtMallocHost"},
-      {"pinned_reserve_segment_size_mb", "not offered; see pinned_max_cached_size_mb"},
       {"graph_capture_record_stream_reuse",
        "not offered; memory that other streams use during a "
        "capture is free when the capture has ended"},
@@ -204,6 +227,20 @@ void check(const Setting& setting) {
                                                  : "unknown key; known are " + validKeys());
 }
 
+// Expandable segments are never split or collected as a whole, so that Ascend refuses the limits
+// for that beside them.
+void checkPairs(const std::vector<Setting>& settings) {
+  const bool expandable = std::any_of(settings.begin(), settings.end(), [](const Setting& s) {
+    return s.key == "expandable_segments" && s.value == "True";
+  });
+  for (const Setting& setting : settings) {
+    if (expandable &&
+        (setting.key == "max_split_size_mb" || setting.key == "garbage_collection_threshold")) {
+      refuse(setting, "cannot be combined with expandable_segments:True; leave one of them out");
+    }
+  }
+}
+
 // Called by PyTorch when settings change by whatever way, after its own parser has run.
 void onSettingsParsed(const std::string& text) {
   for (const Setting& setting : split(withoutSpaces(text))) {
@@ -231,9 +268,19 @@ const bool registered = [] {
 }  // namespace
 
 void setAllocatorSettings(const std::string& settings) {
-  const std::string text = withoutSpaces(settings);
-  for (const Setting& setting : split(text)) {
+  std::string text = withoutSpaces(settings);
+  const std::vector<Setting> parts = split(text);
+  for (const Setting& setting : parts) {
     check(setting);
+  }
+  checkPairs(parts);
+  for (const Setting& setting : parts) {
+    // Ascend's older name.
+    if (setting.key == "segment_size_mb") {
+      text += ",large_segment_size_mb:" + setting.value;
+    } else if (setting.key == "page_size") {
+      text += ",large_segment_size_mb:1024";
+    }
   }
   c10::CachingAllocator::setAllocatorSettings(text);
 }

@@ -12,6 +12,7 @@
 #include "torch_npu/csrc/core/allocator_config.h"
 #include "torch_npu/csrc/core/ipc/shared_storage.h"
 #include "torch_npu/csrc/core/memory/device_caching_allocator.h"
+#include "torch_npu/csrc/core/memory/pluggable_allocator.h"
 #include "torch_npu/csrc/core/npu_memcpy.h"
 #include "torch_npu/csrc/core/npu_stream.h"
 
@@ -135,6 +136,9 @@ c10::DataPtr CachingAllocator::allocate(size_t size) {
   const DeviceIndex device = currentDevice();
   if (C10_UNLIKELY(size == 0)) {
     return {nullptr, nullptr, &deleteBlock, npuDevice(device)};
+  }
+  if (PluggableAllocator* other = replacementAllocator(); C10_UNLIKELY(other != nullptr)) {
+    return other->allocateTensor(size, device);
   }
   Block* block = of(device).allocate(size, getCurrentNPUStream(device).id());
   if (C10_UNLIKELY(c10::memoryProfilingEnabled())) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <utility>
 
 #include <c10/util/Exception.h>
 
 #include "torch_npu/csrc/acl/handles.h"
 #include "torch_npu/csrc/core/caching_allocator.h"
+#include "torch_npu/csrc/core/memory/pluggable_allocator.h"
 
 namespace torch_npu {
 
@@ -22,9 +24,14 @@ c10::MempoolId_t nextId() {
 
 }  // namespace
 
-MemoryPool::MemoryPool() : id_(nextId()), home_(currentDevice()) { hold(home_); }
+MemoryPool::MemoryPool(std::shared_ptr<PluggableAllocator> allocator)
+    : id_(nextId()), home_(currentDevice()) {
+  setPoolAllocator(id_, std::move(allocator));
+  hold(home_);
+}
 
 MemoryPool::~MemoryPool() {
+  setPoolAllocator(id_, nullptr);
   if (acl::handlesAbandoned()) {
     return;
   }

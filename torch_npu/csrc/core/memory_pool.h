@@ -3,6 +3,7 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -10,12 +11,15 @@
 
 namespace torch_npu {
 
+class PluggableAllocator;
+
 // Holds the pool on the device that is current now, and on others from their first begin() on. When
 // it ends, the free memory of the pool goes back to the device; what tensors still have follows
 // with the first emptyCache() after their end. Thread-safe.
 class C10_EXPORT MemoryPool {
  public:
-  MemoryPool();
+  // With an allocator, the pool's segments come from it, and go back to it.
+  explicit MemoryPool(std::shared_ptr<PluggableAllocator> allocator = nullptr);
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;

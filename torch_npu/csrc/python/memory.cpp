@@ -30,12 +30,30 @@ uintptr_t allocateRaw(size_t size, uintptr_t stream) {
       cachingAllocator()->allocateRaw(size, npu_stream.device_index(), npu_stream.id()));
 }
 
+// The observer is called with (device, requested, total, free), the last three in bytes, before
+// the error is raised. It is never destroyed; what it raises is printed, not lost in the error.
+void attachOutOfMemoryObserver(const py::object& observer) {
+  TORCH_CHECK_TYPE(PyCallable_Check(observer.ptr()) != 0,
+                   "_npu_attach_out_of_memory_observer: expected a callable, got ",
+                   Py_TYPE(observer.ptr())->tp_name);
+  PyObject* callable = py::object(observer).release().ptr();
+  cachingAllocator()->attachOutOfMemoryObserver(
+      [callable](DeviceIndex device, size_t requested, size_t total, size_t free) {
+        const py::gil_scoped_acquire gil;
+        PyObject* result = PyObject_CallFunction(
+            callable, "iKKK", static_cast<int>(device), static_cast<unsigned long long>(requested),
+            static_cast<unsigned long long>(total), static_cast<unsigned long long>(free));
+        if (result == nullptr) {
+          PyErr_WriteUnraisable(callable);
+        }
+        Py_XDECREF(result);
+      });
+}
+
 }  // namespace
 
 void addMemoryBindings(py::module& module) {
   addAcceleratorFunctions(module);
-  module.def("_npu_getAllocatorBackend",
-             torch::wrap_pybind_function([]() -> std::string { return "native"; }));
   module.def("_npu_setMemoryFraction",
              torch::wrap_pybind_function_no_gil([](double fraction, int64_t device) -> void {
                cachingAllocator()->setMemoryFraction(fraction, toDeviceIndex(device));
@@ -54,6 +72,8 @@ void addMemoryBindings(py::module& module) {
                cachingAllocator()->freeRaw(reinterpret_cast<void*>(pointer));
              }),
              py::arg("pointer"));
+  module.def("_npu_attach_out_of_memory_observer",
+             torch::wrap_pybind_function(attachOutOfMemoryObserver), py::arg("observer"));
   module.def("_npu_setAllocatorSettings",
              torch::wrap_pybind_function_no_gil(
                  [](const std::string& settings) -> void { setAllocatorSettings(settings); }),

@@ -141,6 +141,8 @@ struct PrivatePool {
   // Holders of the pool: graphs, captures, users; at 0 its segments may be given back.
   int use_count = 0;
   size_t segments = 0;
+  // Where the segments come from; null for the device's own memory.
+  std::shared_ptr<PluggableAllocator> allocator;
   BlockPool small;
   BlockPool large;
 };

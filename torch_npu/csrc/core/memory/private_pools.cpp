@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 
 #include "torch_npu/csrc/core/memory/device_caching_allocator.h"
+#include "torch_npu/csrc/core/memory/pluggable_allocator.h"
 
 namespace torch_npu {
 
@@ -37,6 +38,7 @@ void DeviceCachingAllocator::holdPool(c10::MempoolId_t id) {
   std::unique_ptr<PrivatePool>& pool = private_pools_[id];
   if (pool == nullptr) {
     pool = std::make_unique<PrivatePool>(id);
+    pool->allocator = poolAllocator(id);
   }
   ++pool->use_count;
 }

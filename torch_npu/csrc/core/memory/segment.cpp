@@ -9,6 +9,7 @@
 #include "torch_npu/csrc/acl/check.h"
 #include "torch_npu/csrc/acl/handles.h"
 #include "torch_npu/csrc/acl/runtime_api.h"
+#include "torch_npu/csrc/core/memory/pluggable_allocator.h"
 #include "torch_npu/csrc/core/npu_functions.h"
 
 namespace torch_npu {
@@ -66,6 +67,19 @@ std::unique_ptr<Segment> Segment::allocate(c10::DeviceIndex device, size_t size)
   }
   NPU_CHECK_CODE(code, "aclrtMalloc");
   return std::unique_ptr<Segment>(new Segment(device, base, size, 0));
+}
+
+std::unique_ptr<Segment> Segment::allocateFrom(std::shared_ptr<PluggableAllocator> source,
+                                               c10::DeviceIndex device, size_t size,
+                                               c10::StreamId stream) {
+  void* base = source->allocate(size, device, stream);
+  if (base == nullptr) {
+    return nullptr;
+  }
+  std::unique_ptr<Segment> segment(new Segment(device, base, size, 0));
+  segment->stream = stream;
+  segment->source_ = std::move(source);
+  return segment;
 }
 
 std::unique_ptr<Segment> Segment::reserve(c10::DeviceIndex device, size_t capacity,

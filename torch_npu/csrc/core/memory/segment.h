@@ -20,11 +20,19 @@ namespace torch_npu {
 
 struct Block;
 struct BlockPool;
+class PluggableAllocator;
 
 class Segment {
  public:
   // Null if the device has no memory left; throws for any other failure.
   static std::unique_ptr<Segment> allocate(c10::DeviceIndex device, size_t size);
+
+  // The same from an allocator of the user's, which gets the memory back in the end, whatever
+  // becomes of the pool. Null if it gives none. Not to be called, nor the segment destroyed, with
+  // the lock of a caching allocator held.
+  static std::unique_ptr<Segment> allocateFrom(std::shared_ptr<PluggableAllocator> source,
+                                               c10::DeviceIndex device, size_t size,
+                                               c10::StreamId stream);
 
   // Reserves addresses for at least `capacity` bytes, none of them backed.
   static std::unique_ptr<Segment> reserve(c10::DeviceIndex device, size_t capacity, size_t granule);
@@ -50,6 +58,8 @@ class Segment {
   // Where the segment with that key is; null if it is not a segment of this process.
   static char* baseOfExport(const std::string& key);
 
+  // Whether the memory is from an allocator of the user's.
+  bool foreign() const noexcept { return source_ != nullptr; }
   bool expandable() const noexcept { return granule_ != 0; }
   char* base() const noexcept { return base_; }
   size_t size() const noexcept { return size_; }
@@ -75,6 +85,7 @@ class Segment {
   // One per granule; null where there is no memory behind it.
   std::vector<aclrtDrvMemHandle> handles_;
   std::string export_key_;
+  std::shared_ptr<PluggableAllocator> source_;
 };
 
 // Free and total bytes of a device, whoever uses them.

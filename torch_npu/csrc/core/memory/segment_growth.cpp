@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 
 #include "torch_npu/csrc/core/memory/device_caching_allocator.h"
+#include "torch_npu/csrc/core/memory/pluggable_allocator.h"
 
 namespace torch_npu {
 
@@ -36,6 +38,10 @@ bool DeviceCachingAllocator::withinLimit(size_t size) const {
 }
 
 Block* DeviceCachingAllocator::growPool(const Request& request) {
+  const PrivatePool* pool = privatePool(request.pool->id);
+  if (pool != nullptr && pool->allocator != nullptr) {
+    return addSegment(request);
+  }
   return useExpandableSegments() ? growExpandable(request) : addSegment(request);
 }
 
@@ -44,7 +50,17 @@ Block* DeviceCachingAllocator::addSegment(const Request& request) {
   if (!withinLimit(size)) {
     return nullptr;
   }
-  std::unique_ptr<Segment> segment = Segment::allocate(device_, size);
+  const PrivatePool* pool = privatePool(request.pool->id);
+  std::unique_ptr<Segment> segment;
+  if (pool != nullptr && pool->allocator != nullptr) {
+    // The user's function may call Python, where memory may be freed.
+    std::shared_ptr<PluggableAllocator> source = pool->allocator;
+    lock_.unlock();
+    const auto relock = c10::make_scope_exit([this] { lock_.lock(); });
+    segment = Segment::allocateFrom(std::move(source), device_, size, request.stream);
+  } else {
+    segment = Segment::allocate(device_, size);
+  }
   if (segment == nullptr) {
     return nullptr;
   }
@@ -216,9 +232,14 @@ void DeviceCachingAllocator::destroySegment(Segment* segment) {
   }
   stats_.removeSegment(pool->small);
   delete segment->first_block;
-  segments_.erase(segment);
+  auto owned = segments_.extract(segment);
   if (PrivatePool* owner = privatePool(id)) {
     --owner->segments;
+  }
+  if (segment->foreign()) {
+    lock_.unlock();
+    owned.mapped().reset();
+    lock_.lock();
   }
 }
 
