@@ -55,7 +55,6 @@ def counts(library: str) -> Iterator[ctypes.CDLL]:
     return functions
 
 
-@pytest.mark.covers("torch_npu.npu.NPUPluggableAllocator", "torch_npu.npu.MemPool")
 def test_pools_memory_comes_from_the_library_and_goes_back(
     library: str, counts: ctypes.CDLL
 ) -> None:
@@ -114,7 +113,6 @@ def test_allocator_in_use_cannot_be_exchanged(library: str) -> None:
         npu.memory.change_current_allocator(allocator)
 
 
-@pytest.mark.covers("torch_npu.npu.change_current_allocator")
 def test_stand_in_serves_every_tensor(library: str, run_python) -> None:
     code = f"""
 import ctypes, torch, torch_npu
