@@ -50,6 +50,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def counts(library: str) -> Iterator[ctypes.CDLL]:
+    npu.device_count()  # binds the CANN that the library is linked with
     functions = ctypes.CDLL(library)
     functions.my_allocated.restype = functions.my_freed.restype = ctypes.c_long
     return functions
