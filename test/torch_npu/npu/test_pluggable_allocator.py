@@ -76,6 +76,7 @@ def test_pools_memory_comes_from_the_library_and_goes_back(
     assert counts.my_freed() == freed_before
     del inside
     npu.empty_cache()
+    assert counts.my_freed() - freed_before == size
 
 
 def test_library_and_functions_that_are_not_there_are_named(library: str) -> None:

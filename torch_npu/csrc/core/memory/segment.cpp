@@ -109,6 +109,10 @@ Segment::~Segment() {
       exports().bases.erase(export_key_);
       NPU_CHECK_WARN(acl::api().aclrtIpcMemClose(export_key_.c_str()));
     }
+    if (foreign()) {
+      source_->free(base_, size_, device_, stream);
+      return;
+    }
     if (!expandable()) {
       NPU_CHECK_WARN(acl::api().aclrtFree(base_));
       return;
