@@ -10,6 +10,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mv.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <array>
@@ -39,7 +40,9 @@ struct Addend {
 Addend addend(const at::Tensor& self, at::IntArrayRef sizes, const at::Scalar& beta,
               const at::Scalar& alpha) {
   if (beta.toComplexDouble() == 0.0) return {at::Tensor(), beta, alpha};
-  return {self.expand(sizes), beta, alpha};
+  // What is broadcast is converted once, and the rest with its tiles.
+  const bool broadcast = self.numel() < c10::multiply_integers(sizes);
+  return {(broadcast ? self.to(at::kFloat) : self).expand(sizes), beta, alpha};
 }
 
 bool goesByTiles(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
@@ -53,9 +56,9 @@ at::Tensor likeProduct(const at::Tensor& x, const at::Tensor& out) {
   return widens ? x.to(at::kFloat) : x;
 }
 
-// Three square tiles of float32: two factors and their product.
+// Four square tiles of float32: two factors, their product and what is added.
 constexpr int64_t kTile = 4096;
-static_assert(3 * kTile * kTile * int64_t{sizeof(float)} <= kMaxConvertedBytes);
+static_assert(4 * kTile * kTile * int64_t{sizeof(float)} <= kMaxConvertedBytes);
 
 // A float32 copy in memory that the thread keeps for its next products; there are `kFactors`.
 constexpr size_t kFactors = 2;
@@ -77,9 +80,12 @@ void finish(const at::Tensor& out, at::Tensor& product, const Addend& added) {
   out.copy_(product);
 }
 
-// Where one factor is thin, the other is read once instead.
+// Where one factor is thin, the other is read once instead. Only the thin one is converted.
 bool multiplyThin(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b,
                   const Addend& added) {
+  const int64_t thin = std::min(a.size(0), b.size(1));
+  const int64_t converted = thin * a.size(1) + 2 * out.numel();
+  if (thin > kMostThinRows || converted * int64_t{sizeof(float)} > kMaxConvertedBytes) return false;
   at::Tensor product;
   if (a.size(0) <= b.size(1)) {
     product = thinProduct(a.to(at::kFloat), b);
@@ -93,7 +99,7 @@ bool multiplyThin(const at::Tensor& out, const at::Tensor& a, const at::Tensor& 
 
 void multiplyTiles(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b,
                    const Addend& added) {
-  if (std::min(a.size(0), b.size(1)) <= kMostThinRows && multiplyThin(out, a, b, added)) return;
+  if (multiplyThin(out, a, b, added)) return;
   const int64_t inner = a.size(1);
   for (int64_t row = 0; row < out.size(0); row += kTile) {
     const int64_t rows = std::min(kTile, out.size(0) - row);
@@ -121,7 +127,8 @@ void multiplyBatches(const at::Tensor& out, const at::Tensor& a, const at::Tenso
   const int64_t rows = a.size(1);
   const int64_t inner = a.size(2);
   const int64_t columns = b.size(2);
-  const int64_t bytes = (rows * inner + inner * columns + rows * columns) * int64_t{sizeof(float)};
+  const int64_t bytes =
+      (rows * inner + inner * columns + 2 * rows * columns) * int64_t{sizeof(float)};
   const int64_t at_once = bytes > 0 ? kMaxConvertedBytes / bytes : a.size(0);
   if (at_once == 0) {
     for (int64_t i = 0; i < a.size(0); ++i) {
