@@ -82,6 +82,30 @@ def disagreement(
     return None
 
 
+def is_no_less_exact(actual: Outcome, expected: Outcome, exact: Outcome) -> bool:
+    """Whether what the device gave in low precision is as near as the CPU's results to those of the
+    same call in float64. Results that are no floats must be the CPU's."""
+    leaves = [tree_flatten(outcome.value)[0] for outcome in (actual, expected, exact)]
+    if exact.error is not None or len({len(each) for each in leaves}) != 1:
+        return False
+    for ours, cpus, truth in zip(*leaves, strict=True):
+        if not isinstance(truth, torch.Tensor) or not truth.is_floating_point():
+            device = ours.device.type if isinstance(ours, torch.Tensor) else ""
+            if _leaf_disagreement(cpus, ours, device, True, {}) is not None:
+                return False
+        elif truth.numel() and _error(ours, truth) > 1.01 * _error(cpus, truth):
+            return False
+    return True
+
+
+def _error(result: torch.Tensor, truth: torch.Tensor) -> float:
+    """The greatest difference, with what float32's own rounding may add taken off."""
+    difference = (result.detach().cpu().double() - truth.detach()).abs()
+    difference = torch.where(truth.isfinite(), difference.nan_to_num(nan=float("inf")), 0.0)
+    largest = truth.detach().nan_to_num(0, 0, 0).abs().max().item()
+    return max(0.0, difference.max().item() - 1e-5 * largest)
+
+
 def strides_that_count(tensor: torch.Tensor) -> tuple[int, ...]:
     """Of the dimensions that are walked: others' strides mean nothing."""
     if tensor.layout != torch.strided or tensor.is_nested or tensor.numel() == 0:

@@ -234,5 +234,6 @@ def test_fake_tensors_have_the_outputs_sizes() -> None:
 def test_strided_and_empty_input() -> None:
     x = torch.randn(8, 6, device="npu").t()
     for operator in (torch_npu.npu_clipped_swiglu, lambda x: torch_npu.npu_geglu(x)[0]):
-        assert torch.equal(operator(x).cpu(), operator(x.contiguous()).cpu())
+        # ATen's vectorised sigmoid and its plain one, for what is strided, round differently.
+        torch.testing.assert_close(operator(x).cpu(), operator(x.contiguous()).cpu())
         assert operator(torch.empty(0, 8, device="npu")).shape == (0, 4)

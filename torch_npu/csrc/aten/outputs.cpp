@@ -51,7 +51,7 @@ at::Tensor elementwise(at::TensorList operands, at::ScalarType dtype) {
     return sized(device_of->sizes(), *device_of, dtype);
   }
   at::TensorIteratorConfig config;
-  config.set_check_mem_overlap(false).check_all_same_dtype(false);
+  config.set_check_mem_overlap(false).check_all_same_dtype(false).allow_cpu_scalars(true);
   config.declare_static_dtype_and_device(dtype, device_of->device());
   config.add_owned_output(at::Tensor());
   for (const at::Tensor& operand : operands) {
@@ -216,7 +216,10 @@ at::Tensor reflectors(const at::Tensor& self) {
   return sized(sizes, self);
 }
 
-at::Tensor transposed(const at::Tensor& result) { return result.t(); }
+at::Tensor transposed(const at::Tensor& result) {
+  // As t(), but for the strides of a result without elements, which are the CPU's.
+  return result.as_strided({result.size(1), result.size(0)}, {1, result.size(1)});
+}
 
 at::Tensor embedded(const at::Tensor& weight, const at::Tensor& indices) {
   TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
