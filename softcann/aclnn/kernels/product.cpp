@@ -144,10 +144,29 @@ void multiplyBatches(const at::Tensor& out, const at::Tensor& a, const at::Tenso
   }
 }
 
+// Also what ATen checks, for phase one: some of its meta kernels are Python code, which it does not
+// run.
 void checkMatrices(const at::Tensor& a, const at::Tensor& b, int64_t dims) {
-  TORCH_CHECK(a.dim() == dims && b.dim() == dims && a.size(-1) == b.size(-2) &&
-                  (dims == 2 || a.size(0) == b.size(0)),
-              "expected matrices that can be multiplied, but got ", a.sizes(), " and ", b.sizes());
+  TORCH_CHECK(a.dim() == dims && b.dim() == dims, "expected mat1 and mat2 of ", dims,
+              " dimensions, but got ", a.sizes(), " and ", b.sizes());
+  TORCH_CHECK(a.size(-1) == b.size(-2) && (dims == 2 || a.size(0) == b.size(0)),
+              "mat1 and mat2 shapes cannot be multiplied (", a.size(-2), "x", a.size(-1), " and ",
+              b.size(-2), "x", b.size(-1), ")");
+}
+
+void checkMatrixAndVector(const at::Tensor& a, const at::Tensor& x) {
+  TORCH_CHECK(a.dim() == 2 && x.dim() == 1 && a.size(1) == x.size(0),
+              "expected a matrix and a vector that can be multiplied, but got ", a.sizes(), " and ",
+              x.sizes());
+}
+
+void checkFactors(const at::Tensor& a, const at::Tensor& b) {
+  TORCH_CHECK(a.dim() > 0 && b.dim() > 0, "both arguments to matmul need to be at least 1D, but ",
+              "they are ", a.dim(), "D and ", b.dim(), "D");
+  const int64_t rows = b.size(b.dim() == 1 ? 0 : -2);
+  TORCH_CHECK(a.size(-1) == rows, "mat1 and mat2 shapes cannot be multiplied (",
+              a.dim() == 1 ? 1 : a.size(-2), "x", a.size(-1), " and ", rows, "x",
+              b.dim() == 1 ? 1 : b.size(-1), ")");
 }
 
 }  // namespace
@@ -157,24 +176,25 @@ at::Tensor asFactor(const at::Tensor& x, at::ScalarType dtype) {
 }
 
 void mmInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  checkMatrices(a, b, 2);
   if (!goesByTiles(out, a, b)) {
     at::mm_out(out, likeProduct(a, out), likeProduct(b, out));
     return;
   }
-  checkMatrices(a, b, 2);
   multiplyTiles(out, a, b, {});
 }
 
 void bmmInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  checkMatrices(a, b, 3);
   if (!goesByTiles(out, a, b)) {
     at::bmm_out(out, likeProduct(a, out), likeProduct(b, out));
     return;
   }
-  checkMatrices(a, b, 3);
   multiplyBatches(out, a, b, {});
 }
 
 void mvInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& x) {
+  checkMatrixAndVector(a, x);
   if (!goesByTiles(out, a, x)) {
     at::mv_out(out, likeProduct(a, out), likeProduct(x, out));
     return;
@@ -184,7 +204,8 @@ void mvInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& x) {
 }
 
 void matmulInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  if (!goesByTiles(out, a, b) || a.dim() == 0 || b.dim() == 0) {
+  checkFactors(a, b);
+  if (!goesByTiles(out, a, b)) {
     at::matmul_out(out, likeProduct(a, out), likeProduct(b, out));
     return;
   }
@@ -214,28 +235,29 @@ void matmulInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 
 void addmmInto(at::Tensor& out, const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
                const at::Scalar& beta, const at::Scalar& alpha) {
+  checkMatrices(a, b, 2);
   if (!goesByTiles(out, a, b)) {
     at::addmm_out(out, likeProduct(self, out), likeProduct(a, out), likeProduct(b, out), beta,
                   alpha);
     return;
   }
-  checkMatrices(a, b, 2);
   multiplyTiles(out, a, b, addend(self, out.sizes(), beta, alpha));
 }
 
 void baddbmmInto(at::Tensor& out, const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
                  const at::Scalar& beta, const at::Scalar& alpha) {
+  checkMatrices(a, b, 3);
   if (!goesByTiles(out, a, b)) {
     at::baddbmm_out(out, likeProduct(self, out), likeProduct(a, out), likeProduct(b, out), beta,
                     alpha);
     return;
   }
-  checkMatrices(a, b, 3);
   multiplyBatches(out, a, b, addend(self, out.sizes(), beta, alpha));
 }
 
 void addmvInto(at::Tensor& out, const at::Tensor& self, const at::Tensor& a, const at::Tensor& x,
                const at::Scalar& beta, const at::Scalar& alpha) {
+  checkMatrixAndVector(a, x);
   if (!goesByTiles(out, a, x)) {
     at::addmv_out(out, likeProduct(self, out), likeProduct(a, out), likeProduct(x, out), beta,
                   alpha);

@@ -138,6 +138,16 @@ def test_quantised_product_with_a_weight_in_a_private_format() -> None:
 
 
 @pytest.mark.usefixtures("private_formats")
+def test_products_with_a_matrix_in_a_private_format() -> None:
+    x, weight, bias = numbers(5, 32).half(), numbers(32, 64).half(), numbers(64).half()
+    private = in_private_format(weight)
+    product = x.double() @ weight.double()
+    torch.testing.assert_close(torch.mm(x.npu(), private).cpu(), product.half())
+    added = torch.addmm(bias.npu(), x.npu(), private)
+    torch.testing.assert_close(added.cpu(), (bias + product).half())
+
+
+@pytest.mark.usefixtures("private_formats")
 def test_grouped_products_with_weights_in_a_private_format() -> None:
     x, weight = numbers(5, 32).half(), numbers(2, 32, 16).half()
     (got,) = torch.ops.npu.npu_grouped_matmul(
