@@ -76,6 +76,31 @@ def _backward_of(
 IMAGES = (16, 64, 32, 32)
 VOLUMES = (4, 16, 16, 32, 32)
 LINES = (64, 64, 256)
+SMALLER = ((16, 64, 256), (16, 16, 32, 32), (4, 16, 8, 16, 16))  # by dimensions
+# ATen's name, dimensions and the name for torch.nn.functional.
+RESAMPLING = (
+    ("nearest", 1, "nearest"),
+    ("nearest", 2, "nearest"),
+    ("nearest", 3, "nearest"),
+    ("_exact", 1, "nearest-exact"),
+    ("_exact", 2, "nearest-exact"),
+    ("_exact", 3, "nearest-exact"),
+    ("linear", 1, "linear"),
+    ("bilinear", 2, "bilinear"),
+    ("bicubic", 2, "bicubic"),
+    ("trilinear", 3, "trilinear"),
+)
+PADDING = (("reflection", "reflect"), ("replication", "replicate"))
+LOSSES = (
+    "mse_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "soft_margin_loss",
+    "l1_loss",
+    "kl_div",
+    "binary_cross_entropy_with_logits",
+)
 F = torch.nn.functional
 
 
@@ -143,7 +168,7 @@ def _convolution(backward: bool, transposed: bool = False) -> Callable[[Inputs],
     return prepare
 
 
-def _batch_norm(x: Inputs, training: bool) -> tuple[torch.Tensor, ...]:
+def _batch_norm(x: Inputs) -> tuple[torch.Tensor, ...]:
     inputs, weight, bias, mean, var = images(x), *(x(64) for _ in range(4))
     return inputs, weight, bias, mean, var
 
@@ -216,11 +241,11 @@ SPECIAL: dict[str, Callable[[Inputs], Call]] = {
     ),
     # normalisation
     "native_batch_norm": lambda x: (lambda t: lambda: torch.native_batch_norm(*t, True, 0.1, 1e-5))(
-        _batch_norm(x, True)
+        _batch_norm(x)
     ),
     "native_batch_norm:evaluation": lambda x: (
         lambda t: lambda: torch.native_batch_norm(*t, False, 0.1, 1e-5)
-    )(_batch_norm(x, False)),
+    )(_batch_norm(x)),
     "native_batch_norm_backward": _norm_backward(
         lambda i, w, b: F.batch_norm(i, None, None, w, b, training=True), *IMAGES
     ),
@@ -286,31 +311,13 @@ SPECIAL: dict[str, Callable[[Inputs], Call]] = {
     # losses
     **{
         name: (lambda f: lambda x: (lambda i, t: lambda: f(i, t))(x(), x()))(getattr(F, name))
-        for name in (
-            "mse_loss",
-            "smooth_l1_loss",
-            "huber_loss",
-            "binary_cross_entropy",
-            "soft_margin_loss",
-            "l1_loss",
-            "kl_div",
-            "binary_cross_entropy_with_logits",
-        )
+        for name in LOSSES
     },
     **{
         f"{name}_backward": (
             lambda f: _backward_of(lambda t: f(t, torch.full_like(t, 0.25)), (1024, 1024))
         )(getattr(F, name))
-        for name in (
-            "mse_loss",
-            "smooth_l1_loss",
-            "huber_loss",
-            "binary_cross_entropy",
-            "soft_margin_loss",
-            "l1_loss",
-            "kl_div",
-            "binary_cross_entropy_with_logits",
-        )
+        for name in LOSSES
     },
     "nll_loss_forward": lambda x: (lambda i, t: lambda: F.nll_loss(i, t))(x(), x.index(1024, 1024)),
     "nll_loss_backward": lambda x: (
@@ -373,8 +380,8 @@ SPECIAL: dict[str, Callable[[Inputs], Call]] = {
                     x(*(LINES, IMAGES, VOLUMES)[n - 1])
                 )
             )
-        )(mode.replace("replication", "replicate").replace("reflection", "reflect"), dims)
-        for mode in ("reflection", "replication")
+        )(torch_mode, dims)
+        for mode, torch_mode in PADDING
         for dims in (1, 2, 3)
     },
     **{
@@ -382,8 +389,8 @@ SPECIAL: dict[str, Callable[[Inputs], Call]] = {
             lambda m, n: _backward_of(
                 lambda t: F.pad(t, (1,) * (2 * n), mode=m), (LINES, IMAGES, VOLUMES)[n - 1]
             )
-        )(mode.replace("replication", "replicate").replace("reflection", "reflect"), dims)
-        for mode in ("reflection", "replication")
+        )(torch_mode, dims)
+        for mode, torch_mode in PADDING
         for dims in (1, 2, 3)
     },
     "constant_pad_nd": lambda x: (lambda i: lambda: F.pad(i, (1, 1)))(x()),
@@ -391,42 +398,20 @@ SPECIAL: dict[str, Callable[[Inputs], Call]] = {
         f"upsample_{mode}{dims}d": (
             lambda m, n: (
                 lambda x: (lambda i: lambda: F.interpolate(i, scale_factor=2, mode=m))(
-                    x(*((16, 64, 256), (16, 16, 32, 32), (4, 16, 8, 16, 16))[n - 1])
+                    x(*SMALLER[n - 1])
                 )
             )
         )(torch_mode, dims)
-        for mode, dims, torch_mode in (
-            ("nearest", 1, "nearest"),
-            ("nearest", 2, "nearest"),
-            ("nearest", 3, "nearest"),
-            ("_exact", 1, "nearest-exact"),
-            ("_exact", 2, "nearest-exact"),
-            ("_exact", 3, "nearest-exact"),
-            ("linear", 1, "linear"),
-            ("bilinear", 2, "bilinear"),
-            ("bicubic", 2, "bicubic"),
-            ("trilinear", 3, "trilinear"),
-        )
+        for mode, dims, torch_mode in RESAMPLING
     },
     **{
         f"upsample_{mode}{dims}d_backward": (
             lambda m, n: _backward_of(
                 lambda t: F.interpolate(t, scale_factor=2, mode=m),
-                ((16, 64, 256), (16, 16, 32, 32), (4, 16, 8, 16, 16))[n - 1],
+                SMALLER[n - 1],
             )
         )(torch_mode, dims)
-        for mode, dims, torch_mode in (
-            ("nearest", 1, "nearest"),
-            ("nearest", 2, "nearest"),
-            ("nearest", 3, "nearest"),
-            ("_exact", 1, "nearest-exact"),
-            ("_exact", 2, "nearest-exact"),
-            ("_exact", 3, "nearest-exact"),
-            ("linear", 1, "linear"),
-            ("bilinear", 2, "bilinear"),
-            ("bicubic", 2, "bicubic"),
-            ("trilinear", 3, "trilinear"),
-        )
+        for mode, dims, torch_mode in RESAMPLING
     },
     "_upsample_bilinear2d_aa": lambda x: (
         lambda i: lambda: F.interpolate(i, scale_factor=0.5, mode="bilinear", antialias=True)
