@@ -24,61 +24,49 @@ def packed(tokens: int) -> torch.Tensor:
     return torch.randn(tokens, HEADS, SIZE, dtype=torch.float16).npu()
 
 
+def options(lengths: Numbers) -> dict[str, Any]:
+    """Of packed queries, for the first version of inference attention."""
+    return {
+        "num_heads": HEADS,
+        "input_layout": "TND",
+        "scale": 0.1,
+        "actual_seq_lengths": lengths,
+        "actual_seq_lengths_kv": lengths,
+    }
+
+
+def options_v2(lengths: Numbers) -> dict[str, Any]:
+    return {
+        "num_query_heads": HEADS,
+        "input_layout": "TND",
+        "softmax_scale": 0.1,
+        "actual_seq_qlen": lengths,
+        "actual_seq_kvlen": lengths,
+    }
+
+
 def infer(query: torch.Tensor, lengths: Numbers) -> Any:
     return torch_npu.npu_fused_infer_attention_score(
-        query,
-        query,
-        query,
-        num_heads=HEADS,
-        input_layout="TND",
-        scale=0.1,
-        actual_seq_lengths=lengths,
-        actual_seq_lengths_kv=lengths,
-        softmax_lse_flag=True,
+        query, query, query, **options(lengths), softmax_lse_flag=True
     )
 
 
 def infer_out(query: torch.Tensor, lengths: Numbers) -> Any:
     out, lse = torch.empty_like(query), torch.empty(1, device="npu")
     torch_npu.npu_fused_infer_attention_score.out(
-        query,
-        query,
-        query,
-        num_heads=HEADS,
-        input_layout="TND",
-        scale=0.1,
-        actual_seq_lengths=lengths,
-        actual_seq_lengths_kv=lengths,
-        out=[out, lse],
+        query, query, query, **options(lengths), out=[out, lse]
     )
     return out
 
 
 def infer_v2(query: torch.Tensor, lengths: Numbers) -> Any:
-    return torch_npu.npu_fused_infer_attention_score_v2(
-        query,
-        query,
-        query,
-        num_query_heads=HEADS,
-        input_layout="TND",
-        softmax_scale=0.1,
-        actual_seq_qlen=lengths,
-        actual_seq_kvlen=lengths,
-    )
+    return torch_npu.npu_fused_infer_attention_score_v2(query, query, query, **options_v2(lengths))
 
 
 def infer_v2_out(query: torch.Tensor, lengths: Numbers) -> Any:
     out, lse = torch.empty_like(query), torch.empty(1, device="npu")
     torch_npu.npu_fused_infer_attention_score_v2.out(
-        query,
-        query,
-        query,
-        num_query_heads=HEADS,
-        input_layout="TND",
-        softmax_scale=0.1,
-        actual_seq_qlen=lengths,
-        actual_seq_kvlen=lengths,
-        out=[out, lse],
+        query, query, query, **options_v2(lengths), out=[out, lse]
     )
     return out
 
